@@ -157,6 +157,7 @@ export const remedies = {
   PUSH_SIGNING_KEYS: { seen: 'start', means: 'The keys that sign notifications cannot be used.', remedy: 'The message names the file and the reason.' },
 
   DOCUMENTS_MODEL_NOT_FOUND: { seen: 'log', means: 'The `openai` interpreter has no model server.', remedy: 'Set `openai.base_url` and `model` in the VAC, or `OPENAI_BASE_URL`.' },
+  DOCUMENTS_MODEL_REDIRECT: { seen: 'log', means: 'A model server answers with a redirect, which is not followed: the request has the question, passages and the key. `documents` answers without the model.', remedy: 'Set `openai.base_url` to the URL at which the redirects end; the message names its origin.' },
   DOCUMENTS_MODEL_SDK_MISSING: { seen: 'log', means: 'A VAC has a model, and the optional packages that call it are not installed. `documents` answers without the model.', remedy: 'Run `npm install ai @ai-sdk/openai-compatible`.' },
   DOCUMENTS_MODEL_FAILED: { seen: 'log', means: 'The model server failed, or its stream was cut off.', remedy: 'The message names the server and the reason.' },
   DOCUMENTS_ECHO: { seen: 'log', means: 'The request made the `echo` interpreter fail.', remedy: 'Leave out `echo_error`.' },

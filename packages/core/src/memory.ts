@@ -13,6 +13,8 @@ export interface MemoryQuery {
   /** Minimum score, 0 to 1. Default 0.7. */
   readonly threshold?: number | undefined
   readonly signal?: AbortSignal | undefined
+  /** Who asks: what a search holds for it counts against this owner's share of the memory. */
+  readonly owner?: string | undefined
   /** Gets the reason where a part of the memory does not work, and the hits are found without it. */
   readonly onDegraded?: ((reason: string) => void) | undefined
 }

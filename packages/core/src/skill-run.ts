@@ -44,7 +44,7 @@ export function streamResult ({ answer, source_documents, metadata, ...extras }:
  * @throws VAC_TIMEOUT, the reason of `signal`, or what the memory throws
  */
 export async function searchMemory (vac: Vac, input: MemorySearchInput,
-  { signal, timeoutMs }: { readonly signal: AbortSignalLike, readonly timeoutMs: number }): Promise<MemorySearchResult> {
+  { signal, timeoutMs, owner }: { readonly signal: AbortSignalLike, readonly timeoutMs: number, readonly owner?: string | undefined }): Promise<MemorySearchResult> {
   const { limit: defaultLimit, threshold: defaultThreshold } = MEMORY_DEFAULTS
   const { search_query: query, limit = defaultLimit, similarity_threshold: threshold = defaultThreshold } = input
   const stop = new AbortController()
@@ -54,7 +54,7 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput,
   let degraded: string | undefined
   const onDegraded = (reason: string): void => { degraded = reason }
   const search = async (most: number, least: number): Promise<Hit[]> => {
-    const searching = vac.memory?.search({ query, limit: most, threshold: least, signal: stop.signal, onDegraded }) ?? Promise.resolve([])
+    const searching = vac.memory?.search({ query, limit: most, threshold: least, signal: stop.signal, owner, onDegraded }) ?? Promise.resolve([])
     return (await unlessAborted(searching, stop.signal)).filter(({ score }) => score >= least).slice(0, most)
   }
   let hits: Hit[]

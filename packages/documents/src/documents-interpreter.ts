@@ -1,5 +1,5 @@
 import type { ChatTurn, Hit, Interpreter, InterpreterChunk, InterpreterExtra, FinalAnswer, Memory } from '@polyvac/core'
-import { integer, milliseconds, number, readOptions, type OptionRules } from '@polyvac/core/plugin'
+import { BYTES_PER_CHAR, integer, memoryBudget, milliseconds, number, readOptions, type OptionRules } from '@polyvac/core/plugin'
 import { extract, type Extract } from './extraction.js'
 import { answerWithModel, type ModelAnswer } from './model-answer.js'
 import { InvalidOptionError } from './errors.js'
@@ -51,37 +51,44 @@ export function documentsInterpreter (memory: Memory, options: DocumentsInterpre
 
   return async function * documents (text: string, vectorName: string, history: ChatTurn[], extra: InterpreterExtra):
   AsyncGenerator<InterpreterChunk, void> {
-    const { signal, vac, log } = extra
+    const { signal, vac, log, principal } = extra
+    const owner = principal?.owner
     yield { progress: 0.05, message: 'reading the question' }
     const question = readQuestion(text, history)
     if (question.smallTalk) {
       yield * yieldWhole(await introduction(memory, vac.display_name ?? vectorName))
       return
     }
-    const found = await retrieve(memory, question, k, threshold, signal)
-    yield { progress: 0.3, message: `searched: ${found.hits.length} passages answer` }
-    let fallback: { reason: string } | undefined
-    if (wantsModel(vac) && (found.nearest?.score ?? 0) >= MODEL_THRESHOLD) {
-      const server = await findModel(vac, { ownPort, signal })
-      if ('reason' in server) {
-        fallback = vac.model === 'auto' ? undefined : server
-      } else {
-        const model = yield * modelFirst(server, question, history, await passagesFor(memory, found, question, k, signal))
-        if (model === undefined) return
-        fallback = model
-        log.warn({ vac: vectorName, reason: model.reason }, 'the language model failed; answered from the documents alone')
+    const found = await retrieve(memory, question, k, threshold, signal, owner)
+    const held = memoryBudget.hold('the passages of answers', owner)
+    try {
+      held.grow(charsOf(found) * BYTES_PER_CHAR)
+      yield { progress: 0.3, message: `searched: ${found.hits.length} passages answer` }
+      let fallback: { reason: string } | undefined
+      if (wantsModel(vac) && (found.nearest?.score ?? 0) >= MODEL_THRESHOLD) {
+        const server = await findModel(vac, { ownPort, signal })
+        if ('reason' in server) {
+          fallback = vac.model === 'auto' ? undefined : server
+        } else {
+          const model = yield * modelFirst(server, question, history, await passagesFor(memory, found, question, k, signal, owner))
+          if (model === undefined) return
+          fallback = { reason: model.reason }
+          log.warn({ vac: vectorName, reason: model.reason, ...model.cause !== undefined && { err: model.cause } }, 'the language model failed; answered from the documents alone')
+        }
       }
+      signal.throwIfAborted()
+      yield { progress: 0.6, message: 'reading the passages' }
+      yield * extractive(question, found, maxSentences, fallback)
+    } finally {
+      held.release()
     }
-    signal.throwIfAborted()
-    yield { progress: 0.6, message: 'reading the passages' }
-    yield * extractive(question, found, maxSentences, fallback)
     async function * modelFirst (server: ModelServer, asked: Question, turns: readonly ChatTurn[], hits: readonly Hit[]):
-    AsyncGenerator<InterpreterChunk, { reason: string } | undefined> {
+    AsyncGenerator<InterpreterChunk, { reason: string, cause?: Error | undefined } | undefined> {
       yield { progress: 0.6, message: `asking ${server.model}` }
       const outcome: ModelAnswer = yield * answerWithModel({
-        server, question: asked.text, history: turns, hits, signal, timeoutMs: modelTimeoutMs
+        server, question: asked.text, history: turns, hits, signal, owner, timeoutMs: modelTimeoutMs
       })
-      if (outcome.answer === undefined) return { reason: outcome.reason }
+      if (outcome.answer === undefined) return outcome
       yield {
         answer: outcome.answer,
         source_documents: outcome.cited.map(sourceDocument),
@@ -97,11 +104,15 @@ function kOf (memory: Memory): number {
   return 'k' in memory && typeof memory.k === 'number' ? memory.k : FOLDER_OPTIONS.k.default
 }
 
+function charsOf ({ hits }: Retrieval): number {
+  return hits.reduce((sum, { content }) => sum + content.length, 0)
+}
+
 /** The passages for a model: also those that do not answer alone, but may help. */
 async function passagesFor (memory: Memory, found: Retrieval, question: Question, k: number,
-  signal: AbortSignal): Promise<readonly Hit[]> {
+  signal: AbortSignal, owner: string | undefined): Promise<readonly Hit[]> {
   if (found.hits.length >= k) return found.hits
-  const more = await memory.search({ query: question.query, limit: k, threshold: MODEL_THRESHOLD / 2, signal })
+  const more = await memory.search({ query: question.query, limit: k, threshold: MODEL_THRESHOLD / 2, signal, owner })
   const texts = new Set(found.hits.map(hit => hit.content))
   return [...found.hits, ...more.filter(hit => !texts.has(hit.content))].slice(0, k)
 }

@@ -1,5 +1,6 @@
-import { traceParent } from '@polyvac/core/plugin'
-import { loadSdk, ModelError, reasonOf } from './model-client.js'
+import { memoryBudget, traceParent } from '@polyvac/core/plugin'
+import { loadSdk, ModelError, modelFailure } from './model-client.js'
+import { modelFetch } from './model-fetch.js'
 import type { ModelServer } from './model-server.js'
 import { limitTime } from './time-limit.js'
 
@@ -7,13 +8,15 @@ export interface EmbedRequest {
   readonly server: ModelServer
   readonly texts: readonly string[]
   readonly signal: AbortSignal
+  /** Whose question it is; absent for passages. */
+  readonly owner?: string | undefined
   /** Longest wait for the vectors, in ms. */
   readonly timeoutMs: number
 }
 
-/** Longest vector, and longest response with vectors, in bytes: 16 vectors of 4,096 numbers need 1.5 MB. */
+/** Longest vector, and longest response for each text, in bytes: a number takes up to 25. */
 const MAX_NUMBERS = 16_384
-const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
+export const MAX_VECTOR_BYTES = 512 * 1024
 
 /** What a model was trained to have before a question and before a passage, as its card states. */
 const PREFIXES: ReadonlyArray<{ readonly model: RegExp, readonly question: string, readonly passage: string }> = [
@@ -31,15 +34,16 @@ export function prefixesOf (model: string): { readonly question: string, readonl
  * The vectors of some texts, in their order and of one length. Fails with ModelError where the server fails or sends
  * something else, and with the signal's reason after an abort.
  */
-export async function embedTexts ({ server, texts, signal, timeoutMs }: EmbedRequest): Promise<number[][]> {
+export async function embedTexts ({ server, texts, signal, owner, timeoutMs }: EmbedRequest): Promise<number[][]> {
   signal.throwIfAborted()
   const [{ embedMany }, { createOpenAICompatible }] = await loadSdk()
+  const held = memoryBudget.hold('the answers of model servers', owner)
   const provider = createOpenAICompatible({
     name: 'openai-compatible',
     baseURL: server.baseUrl,
     ...(server.apiKey === undefined ? {} : { apiKey: server.apiKey }),
     headers: { ...traceParent() },
-    fetch: fetchBounded
+    fetch: modelFetch({ baseUrl: server.baseUrl, maxBytes: texts.length * MAX_VECTOR_BYTES, held })
   })
   const limit = limitTime(timeoutMs, signal)
   let embeddings: number[][]
@@ -49,26 +53,14 @@ export async function embedTexts ({ server, texts, signal, timeoutMs }: EmbedReq
     }))
   } catch (error) {
     signal.throwIfAborted()
-    throw limit.isLate() ? new ModelError(`no vectors within ${timeoutMs / 1_000} s`) : new ModelError(reasonOf(error), { cause: error })
+    throw limit.isLate() ? new ModelError(`no vectors within ${timeoutMs / 1_000} s`) : modelFailure(error)
   } finally {
     limit.end()
+    held.release()
   }
   const length = embeddings[0]?.length ?? 0
   const isUsable = length > 0 && length <= MAX_NUMBERS && embeddings.length === texts.length &&
     embeddings.every(vector => vector.length === length && vector.every(Number.isFinite) && vector.some(value => value !== 0))
   if (!isUsable) throw new ModelError('the server sent an unreadable response')
   return embeddings
-}
-
-async function fetchBounded (...request: Parameters<typeof fetch>): Promise<Response> {
-  const response = await fetch(...request)
-  let bytes = 0
-  const body = response.body?.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({
-    transform (chunk, controller) {
-      bytes += chunk.length
-      if (bytes > MAX_RESPONSE_BYTES) controller.error(new ModelError('the response is too long'))
-      else controller.enqueue(chunk)
-    }
-  }))
-  return new Response(body, response)
 }

@@ -31,6 +31,10 @@ export const ModelNotFoundError = createError<[string]>('DOCUMENTS_MODEL_NOT_FOU
 export const ModelFailedError = createError<[string, string]>('DOCUMENTS_MODEL_FAILED',
   "the language model at '%s' failed: %s; see the log, and check that server", 502)
 
+/** A model server answers with a redirect. Arguments: base URL, origin of the target. */
+export const ModelRedirectError = createError<[string, string]>('DOCUMENTS_MODEL_REDIRECT',
+  "the model server at '%s' redirects to %s, and questions and keys are not sent on; set `base_url` to the final URL", 502)
+
 /** A model is configured, and the optional packages that call it are not installed. No argument. */
 export const ModelSdkMissingError = createError('DOCUMENTS_MODEL_SDK_MISSING',
   'a model is configured, and the packages that call it are not installed; run `npm install ai @ai-sdk/openai-compatible`', 502)

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '@polyvac/core'
 import { embedTexts, prefixesOf } from './embedding-model.js'
-import { ModelError } from './model-client.js'
+import { codedCause, ModelError } from './model-client.js'
 import type { ModelServer } from './model-server.js'
 import { unrelatedCosines } from './unrelated-texts.js'
 import type { BarePassage, Meaning, NewVector, Vectors } from './vectors.js'
@@ -72,7 +72,7 @@ export class FolderEmbedding {
    * How near the passages are to a question. `degraded` is the reason where that is not known, or not for all passages;
    * with `auto` and no server it is absent, since nothing works less than before.
    */
-  async meaningOf (question: string, passages: number, signal: AbortSignal): Promise<{ readonly meaning?: Meaning, readonly degraded?: string }> {
+  async meaningOf (question: string, passages: number, signal: AbortSignal, owner?: string): Promise<{ readonly meaning?: Meaning, readonly degraded?: string }> {
     const vectors = this.#options.vectors()
     const model = vectors.model()
     const server = await this.#options.findServer(signal)
@@ -82,7 +82,7 @@ export class FolderEmbedding {
     if (model === undefined || embedded === 0) return degraded(this.#problem ?? `0 of ${passages} passages are embedded so far`)
     let vector: readonly number[]
     try {
-      vector = await this.#vectorOf(question, server, signal)
+      vector = await this.#vectorOf(question, server, signal, owner)
     } catch (error) {
       if (!(error instanceof ModelError)) throw error
       return degraded(error.reason)
@@ -94,14 +94,14 @@ export class FolderEmbedding {
     }
   }
 
-  async #vectorOf (question: string, server: ModelServer, signal: AbortSignal): Promise<readonly number[]> {
+  async #vectorOf (question: string, server: ModelServer, signal: AbortSignal, owner: string | undefined): Promise<readonly number[]> {
     const text = prefixesOf(server.model).question + question
     const key = `${server.model} ${text}`
     const known = this.#questions.get(key)
     if (known !== undefined) return known
     if (performance.now() < this.#pausedUntil) throw new ModelError(this.#problem ?? 'the server failed')
     try {
-      const [vector = []] = await embedTexts({ server, texts: [text], signal, timeoutMs: QUESTION_TIMEOUT_MS })
+      const [vector = []] = await embedTexts({ server, texts: [text], signal, owner, timeoutMs: QUESTION_TIMEOUT_MS })
       for (const oldest of this.#questions.keys()) {
         if (this.#questions.size < MAX_QUESTIONS) break
         this.#questions.delete(oldest)
@@ -131,8 +131,9 @@ export class FolderEmbedding {
       } catch (error) {
         if (!(error instanceof ModelError)) throw error
         const { reason } = error
+        const cause = codedCause(error)
         const isExpected = 'reason' in server && !isNamed
-        if (!isExpected && this.#problem !== reason) log.warn({ folder, reason }, 'the documents cannot be embedded; searches compare words alone until the server answers')
+        if (!isExpected && this.#problem !== reason) log.warn({ folder, reason, ...cause !== undefined && { err: cause } }, 'the documents cannot be embedded; searches compare words alone until the server answers')
         this.#problem = reason
         this.#isWaiting = true
         await delay(wait, undefined, { signal, ref: false })

@@ -87,7 +87,7 @@ export class FolderMemory implements Memory, WeightedMemory {
     })
   }
 
-  async #meaningOf ({ query, context, signal, onDegraded }: MemoryQuery & { readonly context?: string | undefined }): Promise<Meaning | undefined> {
+  async #meaningOf ({ query, context, signal, owner, onDegraded }: MemoryQuery & { readonly context?: string | undefined }): Promise<Meaning | undefined> {
     if (this.#embedding === undefined || query.trim() === '') return undefined
     const text = shorten(context === undefined ? query : `${context}\n${query}`)
     // AbortSignal.any() leaves about 70 bytes at a signal that lives on, such as that of closing (Node.js 20)
@@ -97,7 +97,7 @@ export class FolderMemory implements Memory, WeightedMemory {
     for (const one of [closing, signal]) one?.addEventListener('abort', abort)
     try {
       if (closing.aborted || signal?.aborted === true) abort()
-      const { meaning, degraded } = await this.#embedding.meaningOf(text, this.#index.count(), stop.signal)
+      const { meaning, degraded } = await this.#embedding.meaningOf(text, this.#index.count(), stop.signal, owner)
       if (degraded !== undefined) onDegraded?.(degraded)
       closing.throwIfAborted()
       return meaning

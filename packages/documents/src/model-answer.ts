@@ -3,7 +3,7 @@ import { Citations } from './citations.js'
 import { ModelFailedError } from './errors.js'
 import { checkGrounding } from './grounding.js'
 import type { ModelServer } from './model-server.js'
-import { ModelError } from './model-client.js'
+import { codedCause, ModelError } from './model-client.js'
 import { streamModel, type ModelMessage } from './model-stream.js'
 
 /** Longest passage for a model, and all of them together, in characters: local models have small context windows. */
@@ -25,25 +25,27 @@ export interface ModelQuestion {
   readonly history: readonly ChatTurn[]
   readonly hits: readonly Hit[]
   readonly signal: AbortSignal
+  /** Whose share of the memory it counts against. */
+  readonly owner?: string | undefined
   readonly timeoutMs: number
 }
 
 /** A whole answer; or, where no text was sent yet, the reason of the failure. */
 export type ModelAnswer =
   | { readonly answer: string, readonly cited: readonly Hit[], readonly metadata: Record<string, unknown> }
-  | { readonly answer?: undefined, readonly reason: string }
+  | { readonly answer?: undefined, readonly reason: string, readonly cause?: Error | undefined }
 
 /**
  * Answers with a model and yields its text as it comes. A failure before the first text is returned as a reason, so
  * that the caller can answer otherwise; a later one is thrown (DOCUMENTS_MODEL_FAILED), since two answers must not be
  * joined.
  */
-export async function * answerWithModel ({ server, question, history, hits, signal, timeoutMs }: ModelQuestion):
+export async function * answerWithModel ({ server, question, history, hits, signal, owner, timeoutMs }: ModelQuestion):
 AsyncGenerator<string, ModelAnswer> {
   const citations = new Citations(hits.length)
   let answer = ''
   try {
-    const stream = streamModel({ server, messages: messagesFor(question, history, hits), signal, timeoutMs, retries: 0 })
+    const stream = streamModel({ server, messages: messagesFor(question, history, hits), signal, owner, timeoutMs, retries: 0 })
     try {
       for (let next = await stream.next(); ; next = await stream.next()) {
         const text = next.done === true ? citations.end() : citations.push(next.value)
@@ -73,7 +75,7 @@ AsyncGenerator<string, ModelAnswer> {
     }
   } catch (error) {
     if (!(error instanceof ModelError)) throw error
-    if (answer === '') return { reason: error.reason }
+    if (answer === '') return { reason: error.reason, cause: codedCause(error) }
     throw Object.assign(new ModelFailedError(server.baseUrl, error.reason), { cause: error })
   }
 }

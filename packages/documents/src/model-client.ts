@@ -1,5 +1,6 @@
 // The optional packages that call models, and the reasons for their failures.
-import { ModelSdkMissingError } from './errors.js'
+import { MemoryBudgetError } from '@polyvac/core/plugin'
+import { ModelRedirectError, ModelSdkMissingError } from './errors.js'
 
 /** Codes of connections that could not be opened. */
 const UNREACHED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
@@ -21,6 +22,29 @@ export async function loadSdk (): Promise<[typeof import('ai'), typeof import('@
     const cause = Object.assign(new ModelSdkMissingError(), { cause: error })
     throw new ModelError(cause.message, { cause })
   }
+}
+
+/** Causes of an error that are looked through: the SDK wraps what a request throws. */
+const MAX_CAUSES = 8
+
+function * causesOf (error: unknown): Generator<object> {
+  let one = error as { cause?: unknown, lastError?: unknown } | null | undefined
+  for (let i = 0; i < MAX_CAUSES && typeof one === 'object' && one !== null; i++) {
+    yield one
+    one = (one.lastError ?? one.cause) as typeof one
+  }
+}
+
+/** What a call of a model fails with: the refusal of the memory budget, or a ModelError. */
+export function modelFailure (error: unknown): Error {
+  const causes = [...causesOf(error)]
+  return causes.find((one): one is Error => one instanceof MemoryBudgetError || one instanceof ModelError) ??
+    new ModelError(reasonOf(error), { cause: error })
+}
+
+/** The error with its own code and remedy behind a ModelError, where there is one. */
+export function codedCause (error: ModelError): Error | undefined {
+  return [...causesOf(error)].find((one): one is Error => one instanceof ModelSdkMissingError || one instanceof ModelRedirectError)
 }
 
 /** The kind of failure, without the server's text, which may contain keys or prompts. */

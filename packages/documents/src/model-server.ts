@@ -1,6 +1,7 @@
 import type { VacConfig } from '@polyvac/core'
-import { integer, type OptionRule } from '@polyvac/core/plugin'
+import { integer, memoryBudget, type OptionRule } from '@polyvac/core/plugin'
 import { reasonOf } from './model-client.js'
+import { modelFetch } from './model-fetch.js'
 import { limitTime } from './time-limit.js'
 
 /** A model on an OpenAI-compatible server. */
@@ -100,10 +101,11 @@ async function cached (kind: ModelKind, baseUrl: string, look: () => Promise<Fou
 
 async function firstModel (kind: ModelKind, baseUrl: string, apiKey: string | undefined, timeoutMs: number, signal: AbortSignal): Promise<FoundModel> {
   const limit = limitTime(timeoutMs, signal)
+  // the list is of the configuration, not of a caller
+  const held = memoryBudget.hold('the lists of model servers')
   try {
-    const response = await fetch(`${baseUrl}/models`, {
+    const response = await modelFetch({ baseUrl, maxBytes: MAX_LIST_BYTES, held })(`${baseUrl}/models`, {
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
-      redirect: 'error',
       signal: limit.signal
     })
     if (!response.ok || Number(response.headers.get('content-length') ?? 0) > MAX_LIST_BYTES) {
@@ -120,6 +122,7 @@ async function firstModel (kind: ModelKind, baseUrl: string, apiKey: string | un
     return { reason: reasonOf(error) }
   } finally {
     limit.end()
+    held.release()
   }
 }
 

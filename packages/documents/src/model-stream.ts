@@ -1,5 +1,6 @@
-import { readUsage, traceParent, type TokenUsage } from '@polyvac/core/plugin'
-import { loadSdk, ModelError, reasonOf } from './model-client.js'
+import { memoryBudget, readUsage, traceParent, type TokenUsage } from '@polyvac/core/plugin'
+import { loadSdk, ModelError, modelFailure } from './model-client.js'
+import { modelFetch } from './model-fetch.js'
 import type { ModelServer } from './model-server.js'
 
 export interface ModelMessage {
@@ -7,12 +8,17 @@ export interface ModelMessage {
   readonly content: string
 }
 
+/** Longest answer of a model, in bytes of its events: about 200 for each token. */
+export const MAX_STREAM_BYTES = 32 * 1024 * 1024
+
 export interface ModelStreamOptions {
   readonly server: ModelServer
   readonly messages: readonly ModelMessage[]
   readonly signal: AbortSignal
   /** Longest wait for each piece of text, in ms. */
   readonly timeoutMs: number
+  /** Whose share of the memory it counts against. */
+  readonly owner?: string | undefined
   /** Retries before the first text. There are none after it. */
   readonly retries: number
 }
@@ -28,18 +34,22 @@ const COMPLETE: ReadonlySet<string> = new Set(['stop', 'length', 'tool-calls'])
 
 /**
  * Streams a model's text as it comes. Fails with ModelError where the server fails, the stream is cut off or has
- * no finish reason, and with the signal's reason after an abort. It closes the connection in all cases.
+ * no finish reason, with MEMORY_BUDGET_EXCEEDED, and with the signal's reason after an abort. It closes the
+ * connection in all cases.
  */
-export async function * streamModel ({ server, messages, signal, timeoutMs, retries }: ModelStreamOptions):
+export async function * streamModel ({ server, messages, signal, timeoutMs, owner, retries }: ModelStreamOptions):
 AsyncGenerator<string, ModelEnd> {
   signal.throwIfAborted()
   const [{ streamText }, { createOpenAICompatible }] = await loadSdk()
+  // the SDK keeps all events until the stream has ended
+  const held = memoryBudget.hold('the answers of model servers', owner)
   const provider = createOpenAICompatible({
     name: 'openai-compatible',
     baseURL: server.baseUrl,
     includeUsage: true,
     ...(server.apiKey === undefined ? {} : { apiKey: server.apiKey }),
-    headers: { ...traceParent() }
+    headers: { ...traceParent() },
+    fetch: modelFetch({ baseUrl: server.baseUrl, maxBytes: MAX_STREAM_BYTES, held })
   })
   const stop = new AbortController()
   const silence = (): void => { stop.abort(new ModelError(`no text within ${timeoutMs / 1_000} s`)) }
@@ -66,7 +76,7 @@ AsyncGenerator<string, ModelEnd> {
         // the time of a slow reader does not count
         timer = setTimeout(silence, timeoutMs)
       } else if (part.type === 'error') {
-        throw new ModelError(reasonOf(part.error), { cause: part.error })
+        throw modelFailure(part.error)
       } else if (part.type === 'finish') {
         finishReason = part.finishReason
         usage = readUsage(part.totalUsage)
@@ -76,10 +86,11 @@ AsyncGenerator<string, ModelEnd> {
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (stop.signal.aborted) throw stop.signal.reason
-    throw error instanceof ModelError ? error : new ModelError(reasonOf(error), { cause: error })
+    throw modelFailure(error)
   } finally {
     clearTimeout(timer)
     stop.abort()
+    held.release()
   }
   if (finishReason === undefined || !COMPLETE.has(finishReason)) throw new ModelError('the stream ended before the answer did')
   return { finishReason, usage }

@@ -1,7 +1,7 @@
 import type { ChatTurn, Interpreter, InterpreterChunk, InterpreterExtra } from '@polyvac/core'
 import { integer, milliseconds, readOptions, type OptionRules } from '@polyvac/core/plugin'
-import { InvalidOptionError, ModelFailedError, ModelNotFoundError, ModelSdkMissingError } from './errors.js'
-import { ModelError } from './model-client.js'
+import { InvalidOptionError, ModelFailedError, ModelNotFoundError } from './errors.js'
+import { codedCause, ModelError } from './model-client.js'
 import { findModel, PORT } from './model-server.js'
 import { streamModel } from './model-stream.js'
 
@@ -31,13 +31,13 @@ export const OPENAI_OPTIONS = {
  */
 export function openaiInterpreter (options: OpenaiInterpreterOptions = {}): Interpreter {
   const { timeoutMs, retries, ownPort } = readOptions(OPENAI_OPTIONS, options, InvalidOptionError, 'openaiInterpreter')
-  return async function * openai (question: string, vectorName: string, history: ChatTurn[], { signal, vac }: InterpreterExtra):
+  return async function * openai (question: string, vectorName: string, history: ChatTurn[], { signal, vac, principal }: InterpreterExtra):
   AsyncGenerator<InterpreterChunk, void> {
     const server = await findModel(vac, { ownPort, signal })
     if ('reason' in server) throw new ModelNotFoundError(server.reason)
     let answer = ''
     try {
-      const stream = streamModel({ server, messages: [...history, { role: 'user', content: question }], signal, timeoutMs, retries })
+      const stream = streamModel({ server, messages: [...history, { role: 'user', content: question }], signal, owner: principal?.owner, timeoutMs, retries })
       try {
         let next = await stream.next()
         for (; next.done !== true; next = await stream.next()) {
@@ -52,8 +52,7 @@ export function openaiInterpreter (options: OpenaiInterpreterOptions = {}): Inte
       }
     } catch (error) {
       if (!(error instanceof ModelError)) throw error
-      if (error.cause instanceof ModelSdkMissingError) throw error.cause
-      throw Object.assign(new ModelFailedError(server.baseUrl, error.reason), { cause: error })
+      throw codedCause(error) ?? Object.assign(new ModelFailedError(server.baseUrl, error.reason), { cause: error })
     }
   }
 }

@@ -22,11 +22,11 @@ export interface Retrieval {
 
 /** Searches for a question. In a follow-up, its own words weigh more than those of the turn before. */
 export async function retrieve (memory: Memory, question: Question, k: number, threshold: number,
-  signal: AbortSignal): Promise<Retrieval> {
+  signal: AbortSignal, owner?: string): Promise<Retrieval> {
   const { own, borrowed } = question
   const weighs = hasTerms(memory)
   let degraded: string | undefined
-  const options = { limit: k, threshold: 0, signal, onDegraded (reason: string) { degraded = reason } }
+  const options = { limit: k, threshold: 0, signal, owner, onDegraded (reason: string) { degraded = reason } }
   const query: MemoryQuery & { context?: string | undefined } = weighs
     ? { ...options, query: own, context: borrowed }
     : { ...options, query: question.query }

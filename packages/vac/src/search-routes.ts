@@ -44,7 +44,7 @@ export function addSearchRoutes (host: FastifyInstance, { vacsOf, streams, princ
     const record = new CallRecord({ vac: vac.name, protocol: 'direct', skill: 'memory', principal: principalOf(request) }, request.log)
     const { signal, end } = streams.begin(reply)
     try {
-      const found = await searchMemory(vac, input, { signal, timeoutMs })
+      const found = await searchMemory(vac, input, { signal, timeoutMs, owner: principalOf(request)?.owner })
       record.outcome = 'completed'
       return found
     } catch (err) {

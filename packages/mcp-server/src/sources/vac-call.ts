@@ -108,7 +108,7 @@ async function search (
 ): Promise<Result> {
   let found: MemorySearchResult
   try {
-    found = await searchMemory(skill.vac, args, { signal: context.signal, timeoutMs })
+    found = await searchMemory(skill.vac, args, { signal: context.signal, timeoutMs, owner: context.principal?.owner })
   } catch (err) {
     return failure(err, skill, context)
   }
