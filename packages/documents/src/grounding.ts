@@ -17,7 +17,13 @@ const TURN_CHARS = 2_000
 /** A longer line is read in parts of this many characters: one step finds the ends of all sentences of a part. */
 const LINE_PART = /.{1,4000}(?:(?<=[\s。！？])|$)|.{1,4000}/gsu
 
-const BLOCK = /^\s*(?:`{3,}|~{3,})/
+/** The line that begins a block of code, and one that may end it. */
+const FENCE = /^\s*(?:>\s*|[-*+]\s+|\d{1,3}[.)]\s+)*(`{3,}(?=[^`]*$)|~{3,})/
+const HEADING = /^\s{0,3}#{1,6}(?:\s|$)/
+/** Text of an answer that is removed before its sentences are compared: images, and the titles of links. */
+const IMAGE = /!\[[^[\]]{0,400}\](?:\([^()]{0,1000}\)|\[[^\]]{0,200}\])?/g
+const TITLE = /\]\([^()\s]{0,1000}\s+["'(][^)]{0,400}/g
+const STATES = /[\p{L}\p{N}]/u
 const CITATION = /\[(\d+)\]/g
 /** Citations behind the marks that end a sentence. Each run of marks is tried once, not from each of its marks. */
 const LATE_CITATIONS = /(?<![.!?…。！？])([.!?…。！？]+)((?:\s*\[\d+\])+)/g
@@ -38,12 +44,28 @@ export interface Unsupported {
   readonly missing: readonly string[]
 }
 
+/** Parts of an answer that are not compared with passages. */
+export type Unchecked =
+  /** A heading, a block of code, an image, the title of a link. */
+  | 'heading' | 'code' | 'image' | 'title'
+  /** A question, a sentence that ends in a colon, a sentence of fewer than three words without a fact. */
+  | 'question' | 'introduction' | 'short'
+  /** A sentence whose passages are in other languages, and which has no fact that they lack. */
+  | 'language'
+  /** Lines after the first 32,000 characters. */
+  | 'rest'
+
 /** How much of an answer rests on the passages that it cites. */
 export interface Grounding {
+  /** Those that were compared. */
   readonly sentences: number
   readonly supported: number
-  /** `supported` of `sentences`, from 0 to 1. */
-  readonly share: number
+  /** `supported` of `sentences`, from 0 to 1; absent where no sentence was compared. */
+  readonly share?: number
+  /** How many parts were not compared; `share` states nothing about them. */
+  readonly unchecked: number
+  /** The same by kind. */
+  readonly unchecked_parts: Readonly<Partial<Record<Unchecked, number>>>
   /** At most 20. */
   readonly unsupported: readonly Unsupported[]
 }
@@ -51,32 +73,44 @@ export interface Grounding {
 /**
  * Compares each sentence of a model's answer with the passages that it cites: numbers, names and code must be in them
  * or in the question, and so must half of the other words, where both are of one language. It finds what a model adds,
- * not whether it combines the words of a passage wrongly. Undefined where the answer states nothing.
+ * not whether it combines the words of a passage wrongly. Undefined for an answer without letters and digits.
  * @param cited the passages; `[n]` is the n-th
  */
 export async function checkGrounding (answer: string, cited: readonly Hit[], question: string): Promise<Grounding | undefined> {
   const passages = cited.map(hit => new SearchedText(hit))
   const asked = new SearchedText({ content: question, metadata: {} })
   const unsupported: Unsupported[] = []
+  const parts: Partial<Record<Unchecked, number>> = {}
+  const skip = (kind: Unchecked, count: number): void => { if (count > 0) parts[kind] = (parts[kind] ?? 0) + count }
   let sentences = 0
   let supported = 0
   let turnChars = 0
-  for (const { sentence, citations } of sentencesIn(answer)) {
+  for (const { sentence, citations } of sentencesIn(answer, skip)) {
     turnChars += sentence.length
     if (turnChars > TURN_CHARS) {
       await takeTurn()
       turnChars = 0
     }
-    const statement = readStatement(sentence)
-    if (statement === undefined) continue
-    sentences++
     const from = citations.flatMap(number => passages[number - 1] ?? [])
+    const statement = readStatement(sentence, from)
+    if (typeof statement === 'string') {
+      skip(statement, 1)
+      continue
+    }
     for (const text of [...from, asked]) await text.read(statement.language)
     const missing = missingFacts(statement, [...from, asked])
-    if (from.length > 0 && missing.length === 0 && shareOf(statement, from) >= MIN_SHARE) supported++
+    const share = from.length === 0 || missing.length > 0 ? 0 : shareOf(statement, from)
+    if (share === undefined) {
+      skip('language', 1)
+      continue
+    }
+    sentences++
+    if (share >= MIN_SHARE) supported++
     else if (unsupported.length < MAX_NAMED) unsupported.push({ sentence, citations, missing })
   }
-  return sentences === 0 ? undefined : { sentences, supported, share: supported / sentences, unsupported }
+  const unchecked = Object.values(parts).reduce((sum, count) => sum + count, 0)
+  if (sentences + unchecked === 0) return undefined
+  return { sentences, supported, ...sentences > 0 && { share: supported / sentences }, unsupported, unchecked, unchecked_parts: parts }
 }
 
 /** What a sentence states. */
@@ -127,20 +161,37 @@ function numbersOf (text: string): string[] {
   return text.replace(THOUSANDS, '').replace(DECIMAL_COMMA, '.').match(NUMBER) ?? []
 }
 
-/** The share of the words that the passages have; 1 where none of them is of the sentence's language. */
-function shareOf ({ language, words }: Statement, passages: readonly SearchedText[]): number {
-  if (!passages.some(passage => (passage.language ?? language) === language)) return 1
+/** The share of the words that the passages have; undefined where none of them is of the sentence's language. */
+function shareOf ({ language, words }: Statement, passages: readonly SearchedText[]): number | undefined {
+  if (!passages.some(passage => (passage.language ?? language) === language)) return undefined
   const found = words.filter(word => passages.some(passage => [word, ...partsOf(word)].some(one => passage.hasWord(one, language))))
   return words.length === 0 ? 1 : found.length / words.length
 }
 
+type Skip = (kind: Unchecked, count: number) => void
+
 /** The sentences outside of code, each with its citations: its own, or those of the next or last in its line. */
-function * sentencesIn (answer: string): Generator<{ sentence: string, citations: readonly number[] }> {
-  let isCode = false
+function * sentencesIn (answer: string, skip: Skip): Generator<{ sentence: string, citations: readonly number[] }> {
+  let fence: string | undefined
   for (const line of answer.slice(0, MAX_CHECKED).split('\n')) {
-    if (BLOCK.test(line)) isCode = !isCode
-    else if (!isCode && !/^\s*#/.test(line)) for (const [part] of line.matchAll(LINE_PART)) yield * sentencesOfLine(part)
+    const [, mark] = FENCE.exec(line) ?? []
+    if (fence !== undefined) {
+      // a block ends with at least as many of its marks, and nothing behind them
+      if (mark?.startsWith(fence) === true && line.trimEnd().endsWith(mark)) fence = undefined
+    } else if (mark !== undefined) {
+      fence = mark
+      skip('code', 1)
+    } else if (HEADING.test(line)) {
+      skip('heading', 1)
+    } else {
+      for (const [part] of line.matchAll(LINE_PART)) {
+        skip('image', part.match(IMAGE)?.length ?? 0)
+        skip('title', part.match(TITLE)?.length ?? 0)
+        yield * sentencesOfLine(part)
+      }
+    }
   }
+  skip('rest', answer.slice(MAX_CHECKED).match(/^.*[\p{L}\p{N}]/gmu)?.length ?? 0)
 }
 
 function * sentencesOfLine (line: string): Generator<{ sentence: string, citations: readonly number[] }> {
@@ -153,14 +204,17 @@ function * sentencesOfLine (line: string): Generator<{ sentence: string, citatio
   let citations: readonly number[] = []
   for (const [i, raw] of all.entries()) {
     citations = next[i] ?? citations
-    yield { sentence: plainText(raw.replace(CITATION, '')).replace(/ (?=[.,;:!?]|$)/g, ''), citations }
+    const sentence = plainText(raw.replace(CITATION, '')).replace(/ (?=[.,;:!?]|$)/g, '')
+    if (STATES.test(sentence)) yield { sentence, citations }
   }
 }
 
-/** Undefined for a sentence that states nothing: a question, an introduction, or a few words without a fact. */
-function readStatement (sentence: string): Statement | undefined {
-  if (/[:?]$/.test(sentence)) return undefined
-  const language = languageOf(sentence) ?? 'en'
+/** What a sentence states, or why it is not compared. */
+function readStatement (sentence: string, from: readonly SearchedText[]): Statement | Unchecked {
+  if (/[?？\u037e؟]["'”’)\]]*$/.test(sentence)) return 'question'
+  if (/[:：]$/.test(sentence)) return 'introduction'
+  // a few words show no language
+  const language = languageOf(sentence) ?? from.find(passage => passage.language !== undefined)?.language ?? 'en'
   const prose = sentence.replace(CODE, ' ')
   const stops = stopWordsOf(language)
   const statement = {
@@ -172,5 +226,5 @@ function readStatement (sentence: string): Statement | undefined {
     words: [...new Set(rawWords(sentence))].filter(word => !stops.has(word.toLowerCase()))
   }
   const { code, numbers, names, words } = statement
-  return code.length + numbers.length + names.length > 0 || words.length >= MIN_WORDS ? statement : undefined
+  return code.length + numbers.length + names.length > 0 || words.length >= MIN_WORDS ? statement : 'short'
 }

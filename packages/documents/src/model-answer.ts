@@ -1,6 +1,7 @@
 import type { ChatTurn, Hit } from '@polyvac/core'
 import { Citations } from './citations.js'
 import { ModelFailedError } from './errors.js'
+import { foreignHosts } from './foreign-hosts.js'
 import { checkGrounding } from './grounding.js'
 import type { ModelServer } from './model-server.js'
 import { codedCause, ModelError } from './model-client.js'
@@ -58,12 +59,14 @@ AsyncGenerator<string, ModelAnswer> {
         const cited = citations.cited.map(index => hits[index] as Hit)
         // an answer without citations means that the passages do not answer
         const grounding = cited.length === 0 ? undefined : await checkGrounding(answer, cited, question)
+        const warnings = await foreignHosts(answer, hits, question)
         return {
           answer,
           cited,
           metadata: {
             answered: cited.length > 0,
             ...(grounding === undefined ? {} : { grounding }),
+            ...(warnings.length === 0 ? {} : { warnings }),
             finish_reason: next.value.finishReason,
             ...(next.value.usage === undefined ? {} : { usage: next.value.usage }),
             ...(citations.removed > 0 ? { removed_citations: citations.removed } : {})
