@@ -7,6 +7,7 @@ import { test } from 'tap'
 import { parseAllDocuments } from 'yaml'
 import { readArguments } from '../apps/host/src/arguments.js'
 
+const HASH = 'a'.repeat(64)
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (name: string): string => readFileSync(join(root, 'examples/deploy', name), 'utf8')
 const documents = (name: string): any[] => parseAllDocuments(read(name)).map(document => {
@@ -19,7 +20,7 @@ const documents = (name: string): any[] => parseAllDocuments(read(name)).map(doc
 function graceOf ([program, ...args]: string[]): number {
   if (program !== 'polyvac') throw new Error(`the command begins with ${program}`)
   const { command, host, allowUnauthenticated, grace } = readArguments(args, {})
-  if (command !== 'start' || host !== '0.0.0.0' || !allowUnauthenticated) throw new Error('the command does not bind a public address')
+  if (command !== 'start' || host !== '0.0.0.0' || allowUnauthenticated) throw new Error('the command does not bind a public address with authentication')
   return grace
 }
 
@@ -61,9 +62,9 @@ test('the manifest for Kubernetes probes routes of the host, and gives pods long
     const { selector, podSelector } = of(kind).spec
     t.match({ ...selector, ...selector?.matchLabels, ...podSelector?.matchLabels }, { app: 'polyvac' }, kind)
   }
-  t.ok(of('Secret').stringData[env[0].valueFrom.secretKeyRef.key])
+  t.strictSame(env.slice(0, 2).map((one: any) => one.valueFrom.secretKeyRef.name), ['polyvac', 'polyvac'])
   t.ok(of('ConfigMap').data[volumeMounts[0].subPath])
-  t.ok(parseConfig(of('ConfigMap').data['vac_config.yaml'], '/srv/polyvac/vac_config.yaml').service.enable_a2a_agent)
+  t.ok(parseConfig(of('ConfigMap').data['vac_config.yaml'], '/srv/polyvac/vac_config.yaml', { env: { POLYVAC_TOKEN_SHA256: HASH } }).service.enable_a2a_agent)
 })
 
 test('the service file for Cloud Run probes routes of the host and ends within the time of Cloud Run', async t => {
@@ -78,12 +79,12 @@ test('the Dockerfile copies what exists, runs as a number of a user, and uses on
   const images = [...text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
   t.equal(new Set(images).size, 1)
   t.match(images[0], /^node:\d+\.\d+\.\d+-slim$/)
-  t.match(text, /^USER \d+$/m)
+  t.match(text, /^USER 1000:1000$/m)
   for (const [, path = ''] of text.matchAll(/^COPY (?!--from|\. )(\S+)/gm)) t.ok(existsSync(join(root, path)), path)
   for (const [, path = ''] of text.matchAll(/\/app\/(apps\/\S+\.js)/g)) t.ok(existsSync(join(root, path)), path)
   const [, command = '[]'] = /^CMD (.*)$/m.exec(text) ?? []
   t.equal(graceOf(JSON.parse(command) as string[]), 10)
-  const config = parseConfig(read('vac_config.yaml'), '/srv/polyvac/vac_config.yaml')
+  const config = parseConfig(read('vac_config.yaml'), '/srv/polyvac/vac_config.yaml', { env: { POLYVAC_TOKEN_SHA256: HASH } })
   t.ok(existsSync(join(root, config.vac.docs!.memory![0]!['docs-folder']!.path!)), 'its folder of documents is in the image')
   t.end()
 })

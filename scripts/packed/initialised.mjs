@@ -42,12 +42,22 @@ export async function initialised (packed, temporary, check) {
     const service = start('npm', ['start'], { cwd: folder, env: { PORT: '0' } })
     return await asked(service, { throughNpm: true })
   })
-  await check('the Dockerfile\'s command answers, is healthy and ends on SIGTERM', async () => {
+  await check('the Dockerfile\'s command needs authentication; with it, it answers, is healthy and ends on SIGTERM', async () => {
     const dockerfile = await readFile(join(folder, 'Dockerfile'), 'utf8')
     const [health, command] = [/HEALTHCHECK[^[]*(\[.*\])/, /^CMD (\[.*\])/m].map(form => JSON.parse(form.exec(dockerfile)[1]))
     const env = { PORT: String(await freePort()) }
-    const service = start(command[0], command.slice(1), { cwd: folder, env })
-    return await asked(service, { also: () => run(health[0], health.slice(1), { env }) })
+    await assert.rejects(run(command[0], command.slice(1), { cwd: folder, env }), /set service\.auth/)
+    const config = join(folder, 'vac_config.yaml')
+    const before = await readFile(config, 'utf8')
+    const printed = await run(process.execPath, [cli(folder), 'token', 'me', 'vac:*'])
+    const [, token] = /(pv_\S+)/.exec(printed)
+    await writeFile(config, before.replace('service:\n', printed.slice(printed.indexOf('service:'))))
+    try {
+      const service = start(command[0], command.slice(1), { cwd: folder, env })
+      return await asked(service, { token, also: () => run(health[0], health.slice(1), { env }) })
+    } finally {
+      await writeFile(config, before)
+    }
   })
   await check('polyvac check finds no problem, also with the second VAC switched on', async () => {
     const config = join(folder, 'vac_config.yaml')
@@ -68,11 +78,11 @@ export async function initialised (packed, temporary, check) {
 }
 
 /** Asks a starting service a question about its first document, then stops it. */
-async function asked (service, { also = async () => {}, throughNpm = false }) {
+async function asked (service, { also = async () => {}, throughNpm = false, token }) {
   const begun = performance.now()
   try {
     const url = await urlOf(service)
-    const { answer, source_documents: sources } = await ask(`${url}/vac/docs`, 'How do I start?')
+    const { answer, source_documents: sources } = await ask(`${url}/vac/docs`, 'How do I start?', token)
     const firstAnswer = performance.now() - begun
     assert.match(answer, /npm (?:start|install)/)
     assert.match(sources[0].metadata.source, /welcome\.md/)

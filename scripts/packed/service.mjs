@@ -18,13 +18,13 @@ export async function urlOf (service) {
 }
 
 /** Asks once and returns the result object. */
-export async function ask (url, question) {
-  return await post(url, { user_input: question })
+export async function ask (url, question, token) {
+  return await post(url, { user_input: question }, token)
 }
 
 /** Sends JSON, and returns the JSON of a 200. */
-export async function post (url, body) {
-  const headers = { 'content-type': 'application/json', connection: 'close' }
+export async function post (url, body, token) {
+  const headers = { 'content-type': 'application/json', connection: 'close', ...token !== undefined && { authorization: `Bearer ${token}` } }
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
   const text = await response.text()
   assert.equal(response.status, 200, text)

@@ -3,7 +3,7 @@ import { takeTurn } from '@polyvac/core/plugin'
 
 /** Hosts that are named. */
 const MAX_HOSTS = 20
-/** Characters that one step searches, and those before them that it searches again, for an address across the border. */
+/** Characters of one step, and those before them that it searches again, for an address across the border. */
 const STEP_CHARS = 8_192
 const OVERLAP_CHARS = 2_048
 /** Longest address that is read. */

@@ -1,6 +1,6 @@
 import type { Exchange, Frame, Protocol } from './exchange-record.js'
 import { maskHeaders, maskText, maskValue } from './mask.js'
-import { ownUrl } from './own-url.js'
+import { ownUrl, pageAddress } from './own-url.js'
 
 /** Bytes of a file that the page opens. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -62,7 +62,7 @@ function masked (exchange: Exchange, known: readonly string[], names: ReadonlyMa
  * @param page the address of the page: each path of the file is one of its origin
  * @throws Error that names the line and what is wrong with it
  */
-export function readSession (text: string, page: string = location.href): readonly Exchange[] {
+export function readSession (text: string, page: string = pageAddress()): readonly Exchange[] {
   const lines = text.split('\n', MAX_FILE_LINES + 2)
   if (lines.at(-1) === '') lines.pop()
   if (lines.length > MAX_FILE_LINES) throw new Error(`the file has more than ${MAX_FILE_LINES} lines`)
