@@ -75,7 +75,8 @@ export const limits = {
     ['Part of the heap limit for the budget: request bodies, responses that wait for their reader, sessions, parked calls', `${core}/memory-budget.ts`, 'HEAP_PART', '', '503 `MEMORY_BUDGET_EXCEEDED` with `Retry-After`, a log line, and a reason at `/ready`. Set it with `memory_budget` of the host, in MiB.'],
     ['Part of the budget, and of other shared places, for one owner', `${core}/owner-slots.ts`, 'OWNER_SHARE', '', '503 `MEMORY_BUDGET_EXCEEDED` or `OWNER_SHARE_USED`. Callers without an owner share the whole.'],
     ['Size up to which a body is not counted', `${core}/request-memory.ts`, 'SMALL_BODY_BYTES', 'bytes', 'It is counted while its request lasts.'],
-    ['Log lines of one kind', `${core}/log-gate.ts`, 'INTERVAL_MS', 'ms', 'The next line has their number, as `suppressed`.'],
+    ['Log lines of one kind and caller', `${core}/log-gate.ts`, 'INTERVAL_MS', 'ms', 'The next line has their number, as `suppressed`.'],
+    ['Log lines of refusals, failures or deliveries in that time; a quarter of them of one kind, whatever the callers', `${core}/log-gate.ts`, 'MAX_LINES', '', 'The same.'],
     ['Tasks that `backlog` counts, and `/metrics` shows, in one state', 'packages/tasks/src/backlog.ts', 'MAX_COUNTED', '', 'The number stays at the bound.']
   ],
   'Connections of the host': [

@@ -15,10 +15,10 @@ export interface Refusal {
 
 /**
  * Logs a refusal, without credentials. At most one line in ten seconds for each reason and owner, or address where the
- * caller is unknown: callers could fill the disk.
+ * caller is unknown, and 250 for each reason: callers could fill the disk.
  */
 export function auditRefusal (log: Log, refusal: Refusal): void {
   const { reason, owner, address } = refusal
-  const suppressed = gate.pass(`${reason} ${owner ?? address}`)
+  const suppressed = gate.pass(reason, owner === undefined ? `address ${address}` : `owner ${owner}`)
   if (suppressed !== undefined) log.warn({ audit: 'refused', ...refusal, suppressed }, 'a caller was refused')
 }

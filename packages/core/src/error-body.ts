@@ -82,7 +82,7 @@ export function logFailure (err: unknown, request: FastifyRequest, { status, bod
   if (status < 500) return
   const owner = ownerOf(request)
   if (status === 503 && isExposed(err)) {
-    const suppressed = gate.pass(`${code} ${owner}`)
+    const suppressed = gate.pass(code, owner)
     if (suppressed !== undefined) request.log.warn({ code, owner, suppressed }, message)
     return
   }

@@ -1,31 +1,69 @@
+import { createHash } from 'node:crypto'
+
 const INTERVAL_MS = 10_000
+/** Lines that a gate remembers, and so the most that pass in an interval. */
+const MAX_LINES = 1_000
+/** Part of one kind: callers without an account have any number of addresses, and must not silence other kinds. */
+const PART_OF_KIND = 0.25
+
+interface Line {
+  readonly key: string
+  readonly kind: string
+  readonly at: number
+  suppressed: number
+}
 
 /**
- * Lets one log line of a kind pass in an interval, and counts the others: callers and other servers must not be able to
- * fill the disk with log lines.
+ * Lets one log line of a kind and caller pass in an interval, and counts the others: callers and other servers must not
+ * be able to fill the disk with log lines, however many callers, hosts or names they invent.
  */
 export class LogGate {
   readonly #intervalMs: number
-  readonly #maxKinds: number
-  readonly #kinds = new Map<string, { at: number, suppressed: number }>()
+  readonly #maxLines: number
+  readonly #maxOfKind: number
+  /** Oldest first. */
+  readonly #lines = new Map<string, Line>()
 
-  /** @param maxKinds kinds that are remembered; the oldest is forgotten, and its next line passes */
-  constructor (intervalMs = INTERVAL_MS, maxKinds = 1_000) {
+  /** @param maxLines the most that pass in an interval, which are remembered; a quarter of them of one kind */
+  constructor (intervalMs = INTERVAL_MS, maxLines = MAX_LINES) {
     this.#intervalMs = intervalMs
-    this.#maxKinds = maxKinds
+    this.#maxLines = maxLines
+    this.#maxOfKind = Math.ceil(maxLines * PART_OF_KIND)
   }
 
-  /** Undefined where the line must be left out; otherwise how many of its kind were left out since the last one. */
-  pass (kind: string): number | undefined {
+  /**
+   * Undefined where the line must be left out; otherwise how many were left out since the last one like it.
+   * @param kind one of few, such as a code
+   * @param caller what a caller or another server chose: an owner, an address, a host
+   */
+  pass (kind: string, caller = ''): number | undefined {
     const now = performance.now()
-    const last = this.#kinds.get(kind)
-    if (last !== undefined && now - last.at < this.#intervalMs) {
-      last.suppressed++
-      return undefined
+    const isRecent = (line: Line): boolean => now - line.at < this.#intervalMs
+    // the length of a key does not depend on what a caller chose
+    const key = createHash('sha256').update(JSON.stringify([kind, caller])).digest('base64')
+    const last = this.#lines.get(key)
+    const leaves = last ?? this.#leaving(kind)
+    if (leaves !== undefined) {
+      if (isRecent(leaves)) {
+        leaves.suppressed++
+        return undefined
+      }
+      this.#lines.delete(leaves.key)
     }
-    this.#kinds.delete(kind)
-    if (this.#kinds.size >= this.#maxKinds) this.#kinds.delete(this.#kinds.keys().next().value as string)
-    this.#kinds.set(kind, { at: now, suppressed: 0 })
+    this.#lines.set(key, { key, kind, at: now, suppressed: 0 })
     return last?.suppressed ?? 0
+  }
+
+  /** The line whose place one more of the kind takes: the oldest of the kind, or of all; undefined: a place is free. */
+  #leaving (kind: string): Line | undefined {
+    let ofKind = 0
+    let oldest: Line | undefined
+    for (const line of this.#lines.values()) {
+      if (line.kind !== kind) continue
+      oldest ??= line
+      ofKind++
+    }
+    if (ofKind >= this.#maxOfKind) return oldest
+    return this.#lines.size < this.#maxLines ? undefined : this.#lines.values().next().value
   }
 }

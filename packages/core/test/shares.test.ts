@@ -81,13 +81,27 @@ test('a wait ends with its signal; too many waits are refused; callers without a
 })
 
 test('one log line of a kind passes in an interval, with the number of those left out', async t => {
-  const gate = new LogGate(60_000, 2)
+  const gate = new LogGate(60_000)
   t.equal(gate.pass('a'), 0)
   t.equal(gate.pass('a'), undefined)
   t.equal(gate.pass('b'), 0)
-  t.equal(gate.pass('c'), 0)
-  t.equal(gate.pass('a'), 0, 'forgotten: kinds are bounded')
+  t.equal(gate.pass('a', 'alice'), 0, 'each caller has its own')
+  t.equal(gate.pass('a alice'), 0, 'and a kind with its name is another one')
   const short = new LogGate(0)
   short.pass('a')
   t.equal(short.pass('a'), 0)
+})
+
+test('however many callers and kinds there are, a gate lets no more lines pass than it remembers, and none silences another kind', async t => {
+  const passed = (gate: LogGate, kind: (i: number) => string, caller: (i: number) => string): number =>
+    Array.from({ length: 5_000 }, (_, i) => gate.pass(kind(i), caller(i))).filter(suppressed => suppressed !== undefined).length
+  const gate = new LogGate(60_000)
+  t.equal(gate.pass('scope', 'alice'), 0)
+  t.equal(passed(gate, () => 'token', i => `address 2001:db8::${i.toString(16)}`), 250)
+  t.equal(passed(gate, () => 'token', i => `address 2001:db8::${i.toString(16)}`), 0, 'no eviction lets the same lines pass again')
+  t.equal(gate.pass('scope', 'alice'), undefined, 'nor those of another kind')
+  t.equal(gate.pass('scope', 'bob'), 0, 'another kind still has its lines')
+  t.equal(passed(gate, i => `kind ${i}`, () => ''), 748, '1,000 in all')
+  const short = new LogGate(0, 4)
+  t.equal(passed(short, () => 'token', String), 5_000, 'a line of an interval that is over makes room')
 })

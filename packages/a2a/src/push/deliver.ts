@@ -58,9 +58,9 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
   let closed: Promise<void> | undefined
   const gate = new LogGate()
 
-  /** One line of a kind in an interval: callers choose receivers, and can make them fail. */
-  function warn (kind: string, fields: object, message: string): void {
-    const suppressed = gate.pass(kind)
+  /** One line of a kind and receiver in an interval: callers choose receivers, and can make them fail. */
+  function warn (kind: string, receiver: string, fields: object, message: string): void {
+    const suppressed = gate.pass(kind, receiver)
     if (suppressed !== undefined) log.warn({ ...fields, suppressed }, message)
   }
 
@@ -73,7 +73,7 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       url = guard.checkUrl(delivery.config.url)
       secrets = checkSecrets(delivery.secrets)
     } catch (error) {
-      warn(`unusable ${delivery.owner}`, { delivery: delivery.id, code: codeOf(error) }, 'a push config cannot be used and is disabled')
+      warn('unusable', delivery.owner, { delivery: delivery.id, code: codeOf(error) }, 'a push config cannot be used and is disabled')
       return { disable: (error as Error).message }
     }
     const stop = new AbortController()
@@ -125,7 +125,7 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       const outcome = deliveryOutcome(status, [headers['retry-after']].flat()[0], tries)
       const fields = { delivery: id, host: url.host, status, tries }
       if (outcome === 'delivered') log.debug(fields, 'a notification was answered')
-      else warn(`refused ${url.host}`, fields, 'a notification was refused')
+      else warn('refused', url.host, fields, 'a notification was refused')
       const name = typeof outcome === 'string' ? outcome : 'retryAt' in outcome ? 'retry' : 'disable'
       record('polyvac.push.deliveries', 1, { [names.OUTCOME]: name })
       keep(name === 'disable' ? 'disabled' : name, { status })
@@ -134,7 +134,7 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       record('polyvac.push.deliveries', 1, { [names.OUTCOME]: 'retry' })
       span?.end(error ?? '_OTHER')
       keep('retry', { error: codeOf(error) })
-      warn(`failed ${url.host}`, { delivery: id, host: url.host, code: codeOf(error), tries }, 'a notification did not arrive')
+      warn('failed', url.host, { delivery: id, host: url.host, code: codeOf(error), tries }, 'a notification did not arrive')
       return { retryAt: Date.now() + pushBackoff(tries) }
     }
   }
