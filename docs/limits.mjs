@@ -180,7 +180,7 @@ export const limits = {
     ['Memory that a stream counts beside its frames', `${a2a}/tasks/task-streams.ts`, 'STREAM_BYTES', 'bytes', '503 `MEMORY_BUDGET_EXCEEDED`.'],
     ['Progress events that a task writes at once', `${a2a}/tasks/progress-writer.ts`, 'MAX_PROGRESS_BURST', 'events', 'The latest report replaces the ones that wait.'],
     ['Progress events after these', `${a2a}/tasks/progress-writer.ts`, 'PROGRESS_PER_SECOND', 'each second', 'The same.'],
-    ['Characters that the frames of all streams have together', `${a2a}/tasks/task-streams.ts`, 'MAX_HELD_CHARS', 'characters', 'The reader that has read nothing for longest is disconnected, and may resubscribe.'],
+    ['Characters that the frames of all streams have together', `${a2a}/tasks/task-streams.ts`, 'MAX_HELD_CHARS', 'characters', 'Of the owner who has most of them, the reader that has read nothing for longest is disconnected, and may resubscribe.'],
     ['Time that all readers together keep the event loop', `${tasks}/turn-time.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'STREAM_WAIT_TIME', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],

@@ -250,9 +250,21 @@ test('past what all streams hold together, those who have taken nothing for long
   third?.hold(30)
   t.strictSame(left, ['second'])
   third?.hold(500)
-  t.strictSame(left, ['second', 'first'], 'the one that goes on is left alone')
+  t.strictSame(left, ['second'], 'the one that goes on is left alone')
+  first?.hold(40)
+  t.strictSame(left, ['second', 'third'])
   third?.release()
   first?.release()
   count.take({ owner: 'fourth' }, () => { left.push('fourth') }).hold(100)
-  t.strictSame(left, ['second', 'first'])
+  t.strictSame(left, ['second', 'third'])
+})
+
+test('past what all streams hold together, an owner disconnects its own readers, and none of another', async t => {
+  const count = new StreamQuota(10, 100)
+  const left: string[] = []
+  const take = (owner: string, name: string) => count.take({ owner }, () => { left.push(name) })
+  take('bob', 'of bob').hold(20)
+  const places = [1, 2, 3, 4, 5, 6].map(i => take('alice', `${i} of alice`))
+  for (const place of places) place.hold(30)
+  t.strictSame(left, ['1 of alice', '2 of alice', '3 of alice', '4 of alice'])
 })

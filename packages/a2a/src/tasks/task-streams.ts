@@ -11,8 +11,8 @@ import type { TaskService } from './task-service.js'
 
 /**
  * Characters that the frames of all streams hold together. A reader that does not read holds its frame, and many of
- * them would fill the memory. Past this bound the reader that has not read for longest is disconnected; it may
- * resubscribe.
+ * them would fill the memory. Past this bound a reader is disconnected, which may resubscribe: of the owner whose frames
+ * have most characters, the one that has not read for longest.
  */
 const MAX_HELD_CHARS = 128 * 1024 * 1024
 /** Memory of an open stream beside its frames, in bytes, about. */
@@ -69,8 +69,10 @@ export class StreamQuota {
         this.#drop(place)
         this.#held.set(place, { owner, chars, disconnect })
         this.#chars += chars
-        for (const [other, { disconnect }] of this.#held) {
-          if (this.#chars <= this.#maxChars || other === place) break
+        while (this.#chars > this.#maxChars) {
+          const other = this.#leaving()
+          if (other === undefined || other === place) break
+          const { disconnect } = this.#held.get(other)!
           this.#drop(other)
           disconnect()
         }
@@ -94,6 +96,15 @@ export class StreamQuota {
       }
     }
     return place
+  }
+
+  /** Of the owner whose frames have most characters, the stream that took its last one first. */
+  #leaving (): StreamPlace | undefined {
+    const charsOf = new Map<string, number>()
+    for (const { owner, chars } of this.#held.values()) charsOf.set(owner, (charsOf.get(owner) ?? 0) + chars)
+    const most = Math.max(...charsOf.values())
+    for (const [place, { owner }] of this.#held) if (charsOf.get(owner) === most) return place
+    return undefined
   }
 
   #drop (place: StreamPlace): void {
