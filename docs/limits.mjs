@@ -190,6 +190,7 @@ export const limits = {
     ['Artifacts of one answer', `${a2a}/tasks/artifacts.ts`, 'MAX_ARTIFACTS', 'artifacts', 'The task fails with `VAC_INVALID_RESULT`.'],
     ['Extensions that one request may name', `${a2a}/protocol/request-headers.ts`, 'MAX_EXTENSIONS', 'extensions', '`A2A_INVALID_PARAMS`.'],
     ['Agent cards that are kept ready', `${a2a}/cards/cards.ts`, 'MAX_RENDERED_CARDS', 'cards', 'All are dropped, and each is made again when it is requested.'],
+    ['Their text', `${a2a}/cards/cards.ts`, 'MAX_RENDERED_CHARS', 'characters', 'The same.'],
     ['Size of a message over gRPC', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '`RESOURCE_EXHAUSTED`. Set it with `maxMessageBytes` of `a2aGrpc`.'],
     ['Calls of one connection at once over gRPC', `${a2a}/grpc/index.ts`, 'MAX_CALLS', '', 'They wait at the client. Set it with `maxCalls` of `a2aGrpc`.'],
     ['Details beside an error over gRPC', `${a2a}/grpc/index.ts`, 'MAX_DETAIL_BYTES', 'bytes', 'The error has its reason, and leaves out the fields.'],

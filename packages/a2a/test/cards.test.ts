@@ -2,7 +2,7 @@ import { test, type Test } from 'tap'
 import { createVacs } from '@polyvac/core'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import { canonicalJson } from '../src/cards/canonical-json.js'
-import { Cards, MAX_RENDERED_CARDS } from '../src/cards/cards.js'
+import { Cards, MAX_RENDERED_CARDS, MAX_RENDERED_CHARS } from '../src/cards/cards.js'
 import type { A2aOptions } from '../src/index.js'
 import { serve, type Served } from './fixtures/app.js'
 import type { Json } from './fixtures/public.js'
@@ -133,6 +133,20 @@ test('no more cards are kept than the bound', async t => {
   t.equal(cards.render('1.0', 'http://0'), first)
   cards.render('1.0', `http://${MAX_RENDERED_CARDS}`)
   t.not(cards.render('1.0', 'http://0'), first, 'past the bound they are made anew')
+})
+
+test('no more text of cards is kept than the bound, however long the addresses are', async t => {
+  const vacs = createVacs({ vacs: ['docs'], streamInterpreter: steered })
+  const cards = new Cards({ exposed: vacs, keys: undefined, version: '1', streaming: true, push: false, extendedCard: false, authenticated: false, extensions: [], inputModes: [] })
+  const long = (n: number): string => `http://${'a'.repeat(16_000)}${n}`
+  const first = cards.render('both', long(0))
+  let chars = (await first)?.text.length ?? 0
+  const count = Math.floor(MAX_RENDERED_CHARS / chars)
+  t.ok(count < MAX_RENDERED_CARDS)
+  for (let n = 1; n < count - 1; n++) chars += (await cards.render('both', long(n)))?.text.length ?? 0
+  t.equal(cards.render('both', long(0)), first, `${chars} characters are kept`)
+  for (let n = count; n < count + 3; n++) await cards.render('both', long(n))
+  t.not(cards.render('both', long(0)), first, 'past the bound they are made anew')
 })
 
 test('canonical JSON is that of RFC 8785', t => {

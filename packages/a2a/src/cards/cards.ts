@@ -23,6 +23,8 @@ export type CardKind = '1.0' | '0.3' | 'both'
 
 /** Rendered cards that are kept: a caller that invents addresses of this service must not fill the memory. */
 export const MAX_RENDERED_CARDS = 256
+/** Their text, in characters: an address is as long as a header may be, and a card names it several times. */
+export const MAX_RENDERED_CHARS = 8 * 1024 * 1024
 
 export interface CardsOptions extends Omit<CardSource, 'vacs' | 'url' | 'tenant'> {
   readonly exposed: ExposedVacs
@@ -34,7 +36,12 @@ type Json = Record<string, unknown>
 
 export class Cards {
   readonly #options: CardsOptions
+  // @keyed version of the card, VAC and address, as the request names them | holds: a card as text | whose: all
+  //   callers | bound: MAX_RENDERED_CARDS and MAX_RENDERED_CHARS, then all leave; a key is at most as long as the
+  //   headers of a request | share: of no owner: a card that left is made again | test:
+  //   packages/a2a/test/cards.test.ts: no more text of cards is kept than the bound, however long the addresses are
   readonly #rendered = new Map<string, Promise<RenderedCard>>()
+  #chars = 0
   #vacs: readonly Vac[] = []
   #since = new Date()
 
@@ -55,16 +62,26 @@ export class Cards {
     if (vacs.length !== this.#vacs.length || vacs.some((vac, index) => vac !== this.#vacs[index])) {
       this.#vacs = vacs
       this.#since = new Date()
-      this.#rendered.clear()
+      this.#forget()
     }
     const key = `${kind} ${tenant ?? ''} ${url}`
     const cached = this.#rendered.get(key)
     if (cached !== undefined) return cached
     if (tenant !== undefined && !this.#options.exposed.has(tenant)) return undefined
-    if (this.#rendered.size >= MAX_RENDERED_CARDS) this.#rendered.clear()
+    if (this.#rendered.size >= MAX_RENDERED_CARDS) this.#forget()
     const rendered = this.makeCard(kind, url, tenant).then(card => toText(card, this.#since))
     this.#rendered.set(key, rendered)
+    rendered.then(({ text }) => {
+      if (this.#rendered.get(key) !== rendered) return
+      this.#chars += text.length
+      if (this.#chars > MAX_RENDERED_CHARS) this.#forget()
+    }, () => { this.#rendered.delete(key) })
     return rendered
+  }
+
+  #forget (): void {
+    this.#rendered.clear()
+    this.#chars = 0
   }
 
   /** The card as an object, which is not kept. */
