@@ -95,6 +95,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     setRetryAfter(reply, status)
     reply.code(status).send(body)
   }))
+  // @keyed none: a list of at most two workers
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
     const { requestIdLogLabel: idLabel = 'reqId' } = app.initialConfig

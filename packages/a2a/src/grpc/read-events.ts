@@ -5,6 +5,7 @@ import { STATES } from '../dialects/v1/names.js'
 
 /** The data of server-sent events. */
 export async function * readEvents (body: Readable): AsyncGenerator<string, void> {
+  // @keyed none: a list in order, of the events in one piece of one stream
   const parsed: string[] = []
   const parser = createParser({ onEvent: ({ data }) => { parsed.push(data) } })
   for await (const piece of body.setEncoding('utf8') as AsyncIterable<string>) {

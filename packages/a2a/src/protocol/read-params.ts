@@ -3,6 +3,7 @@ import { KindGuard, type Static, type TObject, type TSchema } from '@sinclair/ty
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { InvalidFieldsError, type FieldViolation } from '../errors.js'
 
+// @keyed none: the keys are the schemas of the code
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
 
 /**

@@ -36,6 +36,11 @@ export class AddressGuard {
   readonly #allow: AllowList
   readonly #ports: readonly number[]
   readonly #lookup: Lookup
+  // @keyed origin of a webhook, which a caller chose | holds: its connections | whose: the owner of the push config |
+  //   bound: connections of the deliveries in progress, MAX_DELIVERIES, and IDLE_TIMEOUT_MS after them; an origin
+  //   leaves with its last connection | share: the owner: a quarter of the deliveries | test:
+  //   packages/tasks/test/conformance.ts: push: owners are served in turn, and one owner has a quarter of the
+  //   deliveries at once
   #agent: Promise<Agent> | undefined
   #closed: Promise<void> | undefined
 

@@ -54,6 +54,7 @@ export interface PushDeliverer {
 /** Sends the events of a task store to the receivers that its push configs name, signed, once each unless they fail. */
 export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
   const { guard, keys, issuer, timeoutMs = PUSH_TIMEOUT_MS, payload, log, recent } = options
+  // @keyed none: an object for each delivery in progress; MAX_DELIVERIES, a quarter of them of one owner
   const running = new Set<AbortController>()
   let closed: Promise<void> | undefined
   const gate = new LogGate()

@@ -42,6 +42,10 @@ interface Kept {
  */
 export class RecentDeliveries {
   /** The config that was delivered to last is the last one. */
+  // @keyed hash of owner, task and push config | holds: the last MAX_RECENT_DELIVERIES deliveries: times, a status,
+  //   a code | whose: the owner of the config | bound: MAX_RECENT_CONFIGS; no text of a caller or a receiver | share:
+  //   the owner, OWNER_SHARE of them; the own oldest one leaves | test: packages/a2a/test/recent-deliveries.test.ts:
+  //   deliveries are bounded in their number, the number of configs and the length of a code
   readonly #kept = new Map<string, Kept>()
 
   /** Configs whose deliveries are kept. */

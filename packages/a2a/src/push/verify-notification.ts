@@ -73,6 +73,7 @@ function header (headers: NotificationToVerify['headers'], name: string): string
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
+// @keyed none: the keys are URLs that the code of a receiver names; MAX_SENDERS
 const remotes = new Map<string, JWTVerifyGetKey>()
 
 function keysOf ({ jwks, jwksUrl }: NotificationToVerify): JWTVerifyGetKey {

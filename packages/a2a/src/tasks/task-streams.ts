@@ -11,8 +11,8 @@ import type { TaskService } from './task-service.js'
 
 /**
  * Characters that the frames of all streams hold together. A reader that does not read holds its frame, and many of
- * them would fill the memory. Past this bound a reader is disconnected, which may resubscribe: of the owner whose frames
- * have most characters, the one that has not read for longest.
+ * them would fill the memory. Past this bound a reader is disconnected, which may resubscribe: of the owner whose
+ * frames have most characters, the one that has not read for longest.
  */
 const MAX_HELD_CHARS = 128 * 1024 * 1024
 /** Memory of an open stream beside its frames, in bytes, about. */
@@ -39,8 +39,16 @@ export interface StreamPlace {
 export class StreamQuota {
   readonly #limit: number
   readonly #maxChars: number
+  // @keyed owner | holds: the number of open streams | whose: the owner | bound: maxStreams for an owner, so many
+  //   for all that each owner has its share; an entry ends with the last stream | share: the owner; the bytes count
+  //   in the memory budget | test: packages/a2a/test/owners.test.ts: an owner holds so many streams and no more; the
+  //   refused one leaves no task, and others have their own
   readonly #open = new Map<string, number>()
   /** In the order of their last frame, oldest first. */
+  // @keyed open stream | holds: the length of its last frame | whose: the owner of the stream | bound: one for each
+  //   open stream; MAX_HELD_CHARS | share: the owner with most characters gives way | test:
+  //   packages/a2a/test/owners.test.ts: past what all streams hold together, an owner disconnects its own readers,
+  //   and none of another
   readonly #held = new Map<StreamPlace, { readonly owner: string, readonly chars: number, readonly disconnect: () => void }>()
   #chars = 0
   #count = 0

@@ -31,6 +31,7 @@ export const RpcFailure = Type.Object({
   })
 }, { title: 'RpcFailure' })
 
+// @keyed none: the keys are the methods of the protocol
 const checks = new Map<MethodName, TypeCheck<TObject>>()
 
 /**
