@@ -24,6 +24,7 @@ export class IssuerRequests {
     return await new Promise((resolve, reject) => {
       const signal = AbortSignal.timeout(MAX_ISSUER_MS)
       const call = request(url, { lookup: this.#guard.lookup, agent: false, signal, headers: { accept: 'application/json' } }, response => {
+        // @keyed none: a list in order, of one answer of an issuer; MAX_ISSUER_BYTES
         const chunks: Buffer[] = []
         let bytes = 0
         response.on('error', reject)
