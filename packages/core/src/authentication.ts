@@ -8,6 +8,7 @@ import { ownerProblem } from './principal.js'
 import { isLoopbackHost } from './public-address.js'
 import type { Principal } from './vac.js'
 
+// @keyed none: the keys are requests in progress, and an entry ends with its request
 const principals = new WeakMap<FastifyRequest, Principal>()
 
 /** The owner of a request; undefined before it is authenticated, and where no `authenticate` is given. */

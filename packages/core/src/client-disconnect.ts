@@ -8,6 +8,7 @@ import type { FastifyReply } from 'fastify'
  * shares its socket, so there it listens to the response.
  */
 export class Disconnects {
+  // @keyed none: the keys are open connections, which the host bounds; a function for each response in progress
   readonly #sockets = new WeakMap<Socket, LinkedSet<() => void>>()
 
   /** Calls `onDisconnect` once the caller has disconnected, at once if it has. Returns the function that stops it. */

@@ -55,6 +55,7 @@ export function isTooLarge (value: unknown): boolean {
 
 /** The keys that repeat one of the same map. The check of the parser takes quadratic time. */
 export function equalKeys (document: Document): Scalar[] {
+  // @keyed none: a list of one check of the configuration
   const repeated: Scalar[] = []
   visit(document, {
     Map: (_key, { items }) => {

@@ -5,6 +5,7 @@ const TICK_MS = 25
 /** A ticker without deadlines stops after so many ticks. */
 const IDLE_TICKS = 40
 
+// @keyed none: a list in order, of the calls in progress, which their plugins bound
 const live = new LinkedSet<Deadline>()
 let ticker: NodeJS.Timeout | undefined
 let idle = 0

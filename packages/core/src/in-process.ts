@@ -14,6 +14,7 @@ export interface InnerRequest {
   readonly signal?: AbortSignal | undefined
 }
 
+// @keyed none: the keys are open connections of the process to itself
 const innerSockets = new WeakSet<object>()
 
 /** Whether a socket is one of `innerRequest`. No other client can make one. */
@@ -56,6 +57,7 @@ function connect (app: FastifyInstance, remoteAddress: string | undefined): Dupl
   return client
 }
 
+// @keyed none: the keys are servers of the application
 const plainServers = new WeakMap<object, Server>()
 
 /** The server of the application; where that one speaks TLS or HTTP/2, one of HTTP/1.1 that does not listen. */

@@ -119,6 +119,7 @@ function remoteLog (port: MessagePort): Log {
 }
 
 function remoteTools (port: MessagePort, has: NonNullable<WorkerJob['call']>['hasTools']): ToolAccess {
+  // @keyed none: the keys are numbers of the thread, for the calls of tools of one interpreter
   const pending = new Map<number, { resolve: (value: unknown) => void, reject: (err: Error) => void }>()
   let count = 0
   port.on('message', ({ tool, result, failure }: ToWorker) => {

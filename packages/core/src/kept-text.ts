@@ -16,6 +16,8 @@ export class KeptText {
   /** Characters of all chunks, kept or not. */
   seen = 0
   #blocks = ''
+  // @keyed none: a list in order, of the text of one answer; BLOCK_CHARS, then it is counted in the memory budget
+  //   of its owner
   #pieces: string[] = []
   #kept = 0
   #held: HeldBytes | undefined

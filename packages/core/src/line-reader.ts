@@ -21,6 +21,7 @@ export interface LineHandlers {
 export class LineReader {
   readonly #maxBytes: number
   readonly #handlers: LineHandlers
+  // @keyed none: a list in order, of one line; the limit of a message, and the memory budget where `keep` counts it
   #chunks: Buffer[] = []
   #bytes = 0
   #head: Buffer | undefined

@@ -4,6 +4,7 @@ export class LinkedNode<T> {
   /** Its neighbours in the ring; itself once it is removed, so that a removed node keeps no other node alive. */
   previous: LinkedNode<T> = this
   next: LinkedNode<T> = this
+  // @keyed none: the list that a member is in
   #set: LinkedSet<T> | undefined
 
   constructor (value: T, set?: LinkedSet<T>) {

@@ -22,6 +22,11 @@ export class LogGate {
   readonly #maxLines: number
   readonly #maxOfKind: number
   /** Oldest first. */
+  // @keyed hash of a kind, and of the owner, address, host or name that a caller or a server chose | holds: a time
+  //   and a number | whose: the process | bound: MAX_LINES; a key has 44 characters | share: of no owner,
+  //   PART_OF_KIND of one kind; a recent line is never forgotten for another | test:
+  //   packages/core/test/shares.test.ts: however many callers and kinds there are, a gate lets no more lines pass
+  //   than it remembers, and none silences another kind
   readonly #lines = new Map<string, Line>()
 
   /** @param maxLines the most that pass in an interval, which are remembered; a quarter of them of one kind */

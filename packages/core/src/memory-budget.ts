@@ -67,6 +67,9 @@ export class MemoryBudget {
   onRefusal: ((part: string, owner: string | undefined) => void) | undefined
   #limit: number
   #refusedAt = -RECENT_MS
+  // @keyed owner | holds: the number of bytes that it holds | whose: the owner | bound: owners that hold bytes now;
+  //   an entry ends at 0 | share: the owner: it is the share | test: packages/core/test/shares.test.ts: a budget
+  //   counts what is held, by owner, and refuses beyond its limit or the share of an owner
   readonly #owners = new Map<string, number>()
 
   /** @param limit in bytes; default: a quarter of the heap limit */

@@ -4,6 +4,7 @@ import { within } from './within.js'
 
 /** The calls in progress of a plugin. When it closes, it waits for them; `OpenStreams` waits for sockets. */
 export class OpenCalls<Call extends { abort (reason: unknown): void }> {
+  // @keyed none: a list in order, of the calls in progress of a plugin
   readonly #open = new LinkedSet<Call>()
   #closing = false
   #onEmpty: (() => void) | undefined

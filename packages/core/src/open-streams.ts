@@ -44,6 +44,7 @@ class Open implements OpenStream {
 export class OpenStreams {
   /** Responses of this process that are sent as streams, over all plugins. */
   static count = 0
+  // @keyed none: a list in order, of the responses in progress of a plugin
   readonly #open = new LinkedSet<Open>()
   readonly #disconnects = new Disconnects()
   #closing = false

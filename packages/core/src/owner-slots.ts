@@ -47,8 +47,15 @@ export class OwnerSlots {
   #total = 0
   #share = 0
   readonly #maxWaiting: number
+  // @keyed owner | holds: the number of places taken | whose: the owner | bound: owners with a place, so the
+  //   requests or calls in progress; an entry ends at 0 | share: the owner: `share` of them | test: packages/core/test/shares.test.ts:
+  //   waiting owners get free slots in turn, and none more than its share
   readonly #taken = new Map<string, number>()
   /** Owners with waiting calls, in the order in which they are served. */
+  // @keyed owner | holds: its waiting calls in order | whose: the owner | bound: `maxWaiting` over all owners; an
+  //   entry ends with its last call | share: the owner: its share of `maxWaiting`, served in turn | test:
+  //   packages/core/test/shares.test.ts: a wait ends with its signal; too many waits are refused; callers without an
+  //   owner share all
   readonly #waiting = new Map<string, LinkedSet<Waiter>>()
   #waitingCount = 0
   #count = 0
@@ -88,6 +95,7 @@ export class OwnerSlots {
     const ofOwner = this.#waiting.get(owner)?.size ?? 0
     const share = owner === '' ? this.#maxWaiting : shareOf(this.#maxWaiting)
     if (this.#waitingCount >= this.#maxWaiting || ofOwner >= share) throw this.refusal()
+    // @keyed none: it is an entry of `#waiting`
     const queue = this.#waiting.get(owner) ?? new LinkedSet<Waiter>()
     this.#waiting.set(owner, queue)
     this.#waitingCount++

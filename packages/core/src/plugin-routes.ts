@@ -32,6 +32,7 @@ export function hideRoutes (scope: FastifyInstance): void {
  */
 export function refuseOtherMethods (scope: FastifyInstance,
   refusal = (method: string, allow: string): Error => new MethodNotAllowedError(method, allow)): () => void {
+  // @keyed none: the keys are paths of the routes of the code
   const paths = new Map<string, Set<string>>()
   let isComplete = false
   scope.addHook('onRoute', ({ routePath, method }) => {
@@ -60,10 +61,12 @@ export function refuseOtherMethods (scope: FastifyInstance,
   }
 }
 
+// @keyed none: the values are methods of the routes of the code
 interface KnownRoute { readonly url: string, readonly methods: Set<string>, readonly pattern: RegExp }
 
 /** The routes that a scope gets after this, for answers to requests that none of them matches. */
 export class RouteTable {
+  // @keyed none: the keys are patterns of the routes of the code
   readonly #routes = new Map<string, KnownRoute>()
 
   constructor (scope: FastifyInstance) {

@@ -10,9 +10,12 @@ export class PushedText {
   readonly callback: InterpreterCallback
   /** The argument of `on_llm_end`. */
   ended: unknown
+  // @keyed none: a list in order, of the unread text of one answer; maxUnreadChars, counted in the memory budget of
+  //   its owner
   readonly #tokens: string[] = []
   #taken = 0
   #unread = 0
+  // @keyed none: a list in order, of the pushes of one interpreter that wait for the reader
   #writers: Array<() => void> = []
   #closed = false
 

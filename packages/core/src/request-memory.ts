@@ -24,6 +24,7 @@ const LARGE_ANSWER_BYTES = 4 * SLICE_BYTES
 const disconnects = new Disconnects()
 
 /** Scopes whose parent bounds their memory already. */
+// @keyed none: the keys are scopes of the application
 const bounded = new WeakSet<FastifyInstance>()
 
 /**

@@ -151,6 +151,7 @@ export function nearestSkill (vacs: readonly Vac[], name: string): string | unde
   return nearest(name, vacs.flatMap(vac => skillsOf(vac).map(({ name }) => name)))
 }
 
+// @keyed none: the keys are the kinds of skills of the code
 const compiled = new Map<SkillKind, TypeCheck<TObject>>()
 
 /** The problems of the input of a skill, by path; empty for a valid one. */

@@ -21,6 +21,7 @@ export interface GuardOptions {
 }
 
 /** The calls in progress; undefined in a process without a guard. */
+// @keyed none: a list in order, of the calls in progress; MAX_ANSWERS
 let open: LinkedSet<GuardedCall> | undefined
 /**
  * The call of each asynchronous step. It costs a short call 13 % on Node.js 20 (measured: 62 µs, 70 µs with it), so it

@@ -1,3 +1,4 @@
+// @keyed none: a list in order, at most a step for each large answer in progress
 const waiting: Array<() => void> = []
 
 /**

@@ -69,7 +69,9 @@ export function parseConfig (text: string, file: string, options: ConfigOptions 
 
 /** One check of one file: its tree, its value, and their problems, each with its place. */
 class Check {
+  // @keyed none: a list of one check of the configuration; MAX_CONFIG_PROBLEMS
   readonly problems: ConfigProblem[] = []
+  // @keyed none: a list of one check of the configuration; MAX_CONFIG_PROBLEMS
   readonly warnings: ConfigProblem[] = []
   /** Whether there are more problems than are reported. */
   hasMore = false
@@ -77,6 +79,7 @@ class Check {
   readonly #document: Document
   #hasEqualKeys = false
   /** Scalars that had a `${…}`: only these are converted from text to the number or boolean of the schema. */
+  // @keyed none: the keys are nodes of the configuration, and it lives for one check
   readonly #filled = new Map<Node, string>()
 
   constructor (readonly text: string, readonly file: string) {
@@ -103,6 +106,7 @@ class Check {
   }
 
   interpolate (env: Readonly<Record<string, string | undefined>>): string[] {
+    // @keyed none: the values are names in the configuration
     const variables = new Set<string>()
     const servers = this.#document.getIn(['service', 'mcp_servers'], true)
     visit(this.#document, {

@@ -88,6 +88,7 @@ const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,64}$/u
  */
 export function createVacs (options: VacsOptions): Vacs {
   const places = new OwnerSlots({ part: 'answers in progress', total: MAX_ANSWERS })
+  // @keyed none: the values are functions of plugins
   const listeners = new Set<() => void>()
   let generation = new Generation()
   let vacs = build(options, places, generation)

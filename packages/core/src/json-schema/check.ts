@@ -23,6 +23,7 @@ const TOO_MANY_STEPS = new Uncheckable('too many steps', true)
 export class Check {
   #steps = MAX_STEPS
   #depth = 0
+  // @keyed none: a list of one check; MAX_CHECK_DEPTH
   readonly #path: Array<string | number> = []
 
   /** @param problems the list to which a pass that collects them adds problems */

@@ -32,6 +32,7 @@ interface CallLabels {
 /** Most names whose labels are kept, for each protocol. */
 const MAX_PREPARED = 1_000
 /** Labels by protocol, and by VAC or server. Objects made for each call are slow. */
+// @keyed none: the keys are protocols, and VACs and servers of the configuration; MAX_PREPARED for a protocol
 const prepared = new Map<string, Map<string, CallLabels>>()
 
 function labelsOf (protocol: string, vac: string | undefined, server = ''): CallLabels {

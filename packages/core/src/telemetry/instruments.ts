@@ -10,6 +10,7 @@ type Recorder = (name: MetricName, value: number, labels: Labels | undefined) =>
 let recorders: readonly Recorder[] = []
 /** Reports values to one meter: a source that keeps a window of time has one for each meter. */
 type Source = (observe: Observe, meter: object) => Promise<void> | void
+// @keyed none: the values are functions of the code
 const sources = new Set<Source>()
 type Observed = Map<MetricName, Array<readonly [number, Labels | undefined]>>
 
@@ -68,6 +69,7 @@ export function observeMetrics (source: Source): () => void {
 
 /** Asks every source once for all instruments of a meter. One that fails has no values. */
 async function collect (meter: object): Promise<Observed> {
+  // @keyed none: the keys are names of metrics, and it lives for one collection
   const values: Observed = new Map()
   const observe: Observe = (name, value, labels) => {
     const list = values.get(name)

@@ -38,6 +38,7 @@ export interface ContextKeeper {
 
 let keeper: ContextKeeper | undefined
 /** The spans that it counts. */
+// @keyed none: the keys are open spans, and an entry ends with its span
 const kept = new WeakMap<Span, TracedStep>()
 
 /**
@@ -221,6 +222,10 @@ export function safeName (name: string): string {
 
 /** Most names of tools in spans: callers and MCP servers invent them, and a store of traces keeps each. */
 export const MAX_TOOL_NAMES = 1_000
+// @keyed name of a tool, which a caller or a server chose | holds: nothing more | whose: all callers and servers |
+//   bound: MAX_TOOL_NAMES of at most 128 characters; it never shrinks | share: of no owner: later names are `_OTHER`
+//   in spans, and nowhere missing in the log | test: packages/core/test/tool-names.test.ts: spans have as many names
+//   of tools as the bound, whatever callers invent
 const toolNames = new Set<string>()
 
 /** The name of a tool as spans have it; `_OTHER` where it is not an identifier, and past the bound. */
