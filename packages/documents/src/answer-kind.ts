@@ -85,6 +85,7 @@ function valueOfNumber (text: string, isNumber: (word: string) => boolean, match
 function wordsOf (list: string | undefined): string[] { return list?.split(' ') ?? [] }
 
 /** The test for a language whether a word names a day, a month or a time of day; by language. */
+// @keyed none: the keys are the languages of the code
 const tests = new Map<Language, (word: string) => boolean>()
 
 function dayNames (language: Language): (word: string) => boolean {
@@ -94,6 +95,7 @@ function dayNames (language: Language): (word: string) => boolean {
 }
 
 function makeDayNames (language: Language): (word: string) => boolean {
+  // @keyed none: the values are names of days and months
   const names = new Set(TIMES_OF_DAY.split(' '))
   const add = (options: Intl.DateTimeFormatOptions, type: 'month' | 'weekday'): void => {
     const format = new Intl.DateTimeFormat(language, { ...options, timeZone: 'UTC' })

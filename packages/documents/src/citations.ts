@@ -12,6 +12,7 @@ const NUMBERS = /(\d+)(?:\s?[-–]\s?(\d+))?/g
  */
 export class Citations {
   /** Passages cited so far, as indexes into the model's passages, in the order of their new numbers. */
+  // @keyed none: a list in order, of one answer: at most the passages that the model was given
   readonly cited: number[] = []
   /** The number of removed citations. */
   removed = 0

@@ -249,6 +249,7 @@ overlook commonwealth granddaught bluff frequent endless detent thorn dinosaur n
 hallucin hijack
 `
 
+// @keyed none: a table of the code, made at the start
 const shares = new Map<string, number>()
 let share = 0
 for (const entry of TABLE.trim().split(/\s+/)) {

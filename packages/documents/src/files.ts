@@ -37,7 +37,9 @@ const ALWAYS_IGNORED = ['node_modules']
 export async function listFiles (settings: FolderSettings, signal: AbortSignal): Promise<FoundFile[]> {
   const { root, maxFiles } = settings
   const rules = ignore().add([...ALWAYS_IGNORED, ...settings.ignore])
+  // @keyed none: it lives for one listing of a folder of the configuration; maxFiles and MAX_ENTRIES
   const files: FoundFile[] = []
+  // @keyed none: it lives for one listing of a folder of the configuration; maxFiles and MAX_ENTRIES
   const seen = new Set<string>([root])
   let level: { path: string, source: string }[] = [{ path: root, source: '' }]
   let entries = 0
@@ -71,6 +73,7 @@ export async function listFiles (settings: FolderSettings, signal: AbortSignal):
     if (files.length <= maxFiles) files.push({ source, path, size: info.size, mtime: info.mtimeMs })
   }
   for (let depth = 0; level.length > 0 && depth < MAX_DEPTH; depth++) {
+    // @keyed none: it lives for one listing of a folder of the configuration; maxFiles and MAX_ENTRIES
     const next: typeof level = []
     await inParallel(level, async folder => {
       try {

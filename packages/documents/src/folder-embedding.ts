@@ -43,6 +43,10 @@ type Text = Pick<NewVector, 'passage' | 'text'>
 export class FolderEmbedding {
   readonly #options: FolderEmbeddingOptions
   readonly #closing = new AbortController()
+  // @keyed model, and question of a caller | holds: the vector of the question | whose: all callers of the folder |
+  //   bound: MAX_QUESTIONS; a question has at most maxQueryLength characters | share: of no owner: the vector of one
+  //   that left is asked for again | test: packages/documents/test/kept-questions.test.ts: the vectors of questions
+  //   are kept up to a bound, and the oldest one is asked for again
   readonly #questions = new Map<string, readonly number[]>()
   #running: Promise<void> | undefined
   #isWaiting = false

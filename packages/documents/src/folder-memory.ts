@@ -49,6 +49,7 @@ export class FolderMemory implements Memory, WeightedMemory {
   readonly k: number
   readonly #settings: FolderSettings
   readonly #onProgress: FolderOptions['onProgress']
+  // @keyed none: the values are functions of the application
   readonly #listeners = new Set<(stats: IndexStats) => void>()
   readonly #closing = new AbortController()
   readonly #embedding: FolderEmbedding | undefined

@@ -88,6 +88,8 @@ export interface FolderSettings {
   /** Logs a warning about a file or folder, by its name, once while the memory is open. */
   readonly warnOnce: (name: string, fields: object, message: string) => void
   /** Names and stamps of the files that took too long to split since the start. */
+  // @keyed none: the values are names and versions of files of a folder of the configuration, one for each version
+  //   that took MAX_SPLIT_MS
   readonly late: Set<string>
 }
 
@@ -161,6 +163,7 @@ function isInstalled (name: string): boolean {
 
 /** The folder is listed every few seconds: without this each problem would be logged as often. */
 function onceEach (log: Log): FolderSettings['warnOnce'] {
+  // @keyed none: the values are names of files of a folder of the configuration; MAX_WARNINGS
   const warned = new Set<string>()
   return (name, fields, message) => {
     const key = `${message} ${name}`

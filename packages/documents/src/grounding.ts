@@ -127,7 +127,9 @@ interface Statement {
 class SearchedText {
   readonly text: string
   readonly language: Language | undefined
+  // @keyed none: it lives for the check of one answer; MAX_CHECKED
   numbers: ReadonlySet<string> = new Set()
+  // @keyed none: it lives for the check of one answer; MAX_CHECKED
   readonly #stems = new Map<Language, ReadonlySet<string>>()
 
   constructor ({ content, metadata: { heading, source } }: Pick<Hit, 'content' | 'metadata'>) {

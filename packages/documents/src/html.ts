@@ -81,6 +81,7 @@ class Page {
   #mark = ''
   #lists = 0
   /** The terms of a definition list that are being defined, and the one that is read. */
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration
   #terms: string[] = []
   #inTerm = false
   #inCell = false

@@ -8,6 +8,15 @@ export type IndexKey = string
 /** "PVDC": it distinguishes an index from databases of other programs. */
 const APPLICATION_ID = 0x50564443
 /** Raised with every change of the tables, or of the terms that a text has in them. */
+// @keyed (table embedded) none: the keys are hashes and numbers of passages, one row for each of them at most
+// @keyed (table vector) none: the keys are hashes and numbers of passages, one row for each of them at most
+// @keyed (table vocabulary) none: the words are those of the table `passage`
+// @keyed (table term) none: the words are those of the table `passage`
+// @keyed (table passage) none: the rows are of files in a folder of the configuration; maxFiles, and MAX_PASSAGES
+//   for a file
+// @keyed (table file) none: the rows are of files in a folder of the configuration; maxFiles, and MAX_PASSAGES for
+//   a file
+// @keyed (table meta) none: the keys are those of the code
 const TABLES_VERSION = 8
 
 const TABLES = `

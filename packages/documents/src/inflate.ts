@@ -29,6 +29,7 @@ export async function inflateDocx (bytes: Uint8Array): Promise<Buffer> {
 }
 
 async function inflate (entry: JSZip.JSZipObject, maxBytes: number): Promise<Buffer> {
+  // @keyed none: a list in order, of one part of a document; MAX_DOCX_BYTES and MAX_PDF_PART_BYTES
   const chunks: Uint8Array[] = []
   let length = 0
   return await new Promise((resolve, reject) => {

@@ -83,10 +83,17 @@ const SAMPLE = 400
 const MAX_STEMS = 20_000
 
 const require = createRequire(import.meta.url)
+// @keyed none: the keys are the languages of the code
 const stemmers = new Map<Language, (word: string) => string>([['en', stemEnglish]])
+// @keyed none: the keys are the languages of the code
 const stops = new Map<Language, ReadonlySet<string>>([['en', STOP_WORDS]])
 /** By the languages, separated by spaces: those of an index, and all. */
+// @keyed none: the keys are lists of languages that passages have, each an entry of a table of the code
 const candidates = new Map<string, Map<string, number[]>>()
+// @keyed language and word, of a document or of the question of a caller | holds: the stem of the word | whose: all
+//   callers | bound: MAX_STEMS for a language, then all leave; a word is a part of a question or of a passage, whose
+//   lengths are bounded | share: of no owner: a stem that left is made again | test:
+//   packages/documents/test/search.test.ts: no query keeps the event loop for a long step, whatever its words
 const stems = new Map<Language, Map<string, string>>()
 
 /**

@@ -83,6 +83,7 @@ export async function findModel (vac: Pick<VacConfig, 'model' | 'openai'>, optio
 }
 
 /** By kind and base URL. Base URLs come from the configuration, so there are at most as many as VACs. */
+// @keyed none: the keys are base URLs of the configuration; MAX_CACHED
 const cache = new Map<string, { found: FoundModel, until: number }>()
 const MAX_CACHED = 1_000
 

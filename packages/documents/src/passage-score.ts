@@ -98,7 +98,9 @@ export class PassageScorer {
   readonly #hasAbsentName: boolean
   readonly #near: readonly number[]
   readonly #general: readonly number[]
+  // @keyed none: it lives for one search; MAX_COMPARED passages
   readonly #headings = new Map<string, number>()
+  // @keyed none: it lives for one search; MAX_COMPARED passages
   readonly #names = new Map<string, number>()
 
   constructor (query: QueryTerms) {

@@ -26,10 +26,13 @@ const SENTENCE_END = /[.!?…](?=\s)|[。！？।॥؟۔]/gu
 
 /** Collects the lines of a document, in order, into passages. Code blocks of a usual length are not split. */
 export class PassageBuilder {
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; maxFileBytes
   readonly #passages: Passage[] = []
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; maxFileBytes
   #path: { level: number, text: string }[] = []
   /** The last heading, while no text has followed it. */
   #bare: { level: number, text: string, line: number } | undefined
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; maxFileBytes
   #lines: { first: number, last: number, text: string }[] = []
   #size = 0
   #code = false

@@ -44,13 +44,18 @@ export const MIN_REST = 3
 
 /** Finds the terms of a query in texts. */
 export class TermMatcher {
+  // @keyed none: it lives for one search; MAX_TERMS, and the words of MAX_COMPARED passages
   readonly #terms = new Map<string, number>()
   readonly #languages: readonly Language[]
   readonly #compounds: Language | undefined
   readonly #initials: ReadonlySet<number>
+  // @keyed none: it lives for one search; MAX_TERMS, and the words of MAX_COMPARED passages
   readonly #synonyms = new Set<string>()
+  // @keyed none: it lives for one search; MAX_TERMS, and the words of MAX_COMPARED passages
   readonly #seen = new Map<string, number>()
+  // @keyed none: it lives for one search; MAX_TERMS, and the words of MAX_COMPARED passages
   readonly #seenParts = new Map<string, readonly number[]>()
+  // @keyed none: it lives for one search; MAX_TERMS, and the words of MAX_COMPARED passages
   readonly #shares = new Map<string, number>()
 
   constructor ({ terms, languages, language }: QueryTerms) {

@@ -65,7 +65,15 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
   const compound = database.prepare('SELECT 1 FROM vocabulary WHERE term >= ? AND term < ? AND length(term) >= ? LIMIT 1')
   const dataVersion = database.prepare('PRAGMA data_version')
   const similar = similarWords(database)
+  // @keyed expression of words of a query of a caller | holds: the number of passages with them | whose: all
+  //   callers of the index | bound: MAX_COUNTS, then all leave; a query has at most maxQueryLength characters |
+  //   share: of no owner: a count that left is read again | test: packages/documents/test/search.test.ts: no query
+  //   keeps the event loop for a long step, whatever its words
   const counts = new Map<string, number>()
+  // @keyed word of a query of a caller that the index lacks | holds: the words of the index that are like it |
+  //   whose: all callers of the index | bound: MAX_COUNTS, then all leave; MAX_CORRECTED for a query | share: of no
+  //   owner: one that left is looked up again | test: packages/documents/test/search.test.ts: short words and numbers
+  //   are not corrected, and leave the corrections to longer words
   const corrections = new Map<string, Similar>()
   /** Those of the passages. */
   let detected: readonly Language[] | undefined

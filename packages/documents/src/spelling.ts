@@ -34,6 +34,7 @@ export function similarWords (database: SqliteDatabase): (word: string, stems: r
     // as the index has it
     const word = withoutMarks(raw)
     const distances = [...new Set([word, ...stems])].filter(form => form.length >= MIN_LENGTH).map(distanceFrom)
+    // @keyed none: it lives for the correction of one word; MAX_COMPARED
     let nearest = new Map<string, number>()
     let least: number = mistakesIn(word)
     const compare = ({ term, doc }: { readonly term: string, readonly doc: number }): void => {

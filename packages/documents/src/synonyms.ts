@@ -174,6 +174,7 @@ export function synonymsOf (stem: string): readonly string[] {
 }
 
 function readGroups (): Map<string, Set<string>> {
+  // @keyed none: a table of the code
   const all = new Map<string, Set<string>>()
   const add = (word: string, others: readonly string[]): void => {
     const stem = stemOf(word, 'en')

@@ -22,6 +22,7 @@ const CODES_PER_TURN = 32_768
  */
 export class VectorCodes {
   readonly #mean: Float32Array
+  // @keyed none: a list in order, of the vectors of an index
   readonly #chunks: Chunk[] = []
   readonly #words: number
   #count = 0
