@@ -32,6 +32,7 @@ const DATA: readonly string[] = ['const', 'default', 'enum', 'examples', 'x-mcp-
 
 /** Reads the marks of an input schema. The walk is bounded; read once per tool. */
 export function readHeaderParameters (schema: unknown): HeaderParameters {
+  // @keyed none: a list of one schema; its walk is bounded
   const parameters: HeaderParameter[] = []
   let problem: string | undefined
   const visit: Visitor = ({ 'x-mcp-header': name, type }, path, isReachable) => {
