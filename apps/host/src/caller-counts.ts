@@ -22,7 +22,12 @@ export class CallerCounts {
   readonly #log: FastifyBaseLogger
   readonly #gate = new LogGate()
   /** In the order of their last use. */
+  // @keyed `address`, `owner` or `tasks`, and an address block or an owner | holds: a number in a window of time |
+  //   whose: the address or the owner | bound: MAX_COUNTED_CALLERS; the one that was idle longest leaves | share: of
+  //   no owner: a name that was idle longest is counted from 0 again | test: apps/host/test/limits.test.ts: the rate
+  //   of an owner is bounded in every protocol, and other owners are not affected
   readonly #counts = new Map<string, Count>()
+  // @keyed none: the values are entries of `#counts`
   readonly #unsent = new Set<Count>()
   #timer: NodeJS.Timeout | undefined
 

@@ -60,6 +60,7 @@ export function guardConnections (app: FastifyInstance, limits: Required<Connect
     const suppressed = gate.pass('drop')
     if (suppressed !== undefined) log.warn({ max: limits.max, suppressed }, 'connections are refused: as many as service.connections.max are open')
   })
+  // @keyed none: a list in order, of the open connections that are checked once; `connections.max`
   const silent = new LinkedSet<{ readonly socket: Socket, readonly since: number }>()
   server.on('connection', (socket: Socket) => {
     const node = silent.add({ socket, since: performance.now() })
@@ -84,6 +85,7 @@ const MAX_REQUESTS_IN_TURN = 64
  * also keeps browsers from taking a text for a page.
  */
 export function spreadRequests (app: FastifyInstance): void {
+  // @keyed none: a list in order, of requests of one turn of the event loop: those of the open connections
   const waiting: Array<() => void> = []
   let inTurn = 0
   const nextTurn = (): void => {

@@ -124,6 +124,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   let configProblems: readonly ConfigProblem[] = []
   let isRefused = false
   const counts = new CallerCounts(() => tasks?.store.counts, log)
+  // @keyed none: the values are replaced configurations whose calls have not ended
   const retired = new Set<Promise<void>>()
   app.addHook('onClose', async () => {
     const opened = await openingTasks?.catch(() => undefined)

@@ -62,6 +62,7 @@ export function measure (app: FastifyInstance, measured: Measured): void {
 
 /** The labels of requests by route pattern, method and status class. Objects made for each request are slow. */
 class RequestLabels {
+  // @keyed none: the keys are patterns of routes, known methods and classes of statuses
   readonly #routes = new Map<string, Map<string, Array<ReturnType<typeof requestLabels>>>>()
 
   of (method: string, route = 'unmatched', status: number): ReturnType<typeof requestLabels> {
@@ -140,6 +141,7 @@ function observe ({ vacs, tasks, gateway }: Measured): () => void {
 class LoopDelays {
   /** Of meters without a collection so far. */
   readonly #first = started()
+  // @keyed none: the keys are meters of the application
   readonly #windows = new Map<object, IntervalHistogram>()
 
   /** In seconds. Begins a new window for this meter. */

@@ -20,6 +20,7 @@ const CHECKS: Readonly<Record<string, Check>> = { service: checkService, a2a: ch
  */
 export async function doctor (args: Arguments): Promise<void> {
   const { words: [url], json } = args
+  // @keyed none: a list of one run of a command
   const findings: Finding[] = []
   const write = (finding: Finding): void => {
     findings.push(finding)

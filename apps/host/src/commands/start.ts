@@ -136,6 +136,7 @@ function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arg
     err => { app.log.warn({ err }, 'changes of the configuration can no longer be watched') })
 }
 
+// @keyed none: the values are warnings about the configuration
 const warned = new Set<string>()
 
 /** Logs each warning once, also over reloads. */
