@@ -44,6 +44,11 @@ export class Catalog<K extends ListKind> {
   readonly kind: K
   readonly entries: ReadonlyArray<Entry<Definitions[K]>>
   readonly #byId: ReadonlyMap<string, Entry<Definitions[K]>>
+  // @keyed scopes of a caller as JSON, or the numbers of the entries that it sees | holds: a part of a list |
+  //   whose: callers with the same scopes or sign-ins | bound: MAX_PARTS, then all leave; scopes are at most as long
+  //   as a token | share: of no owner: a part that left is made again | test:
+  //   packages/mcp-server/test/kept-lists.test.ts: the lists of callers with other scopes are kept up to a bound, and
+  //   made again after it
   readonly #parts = new Map<string, Catalog<K>>()
 
   /** The first of two entries with the same id counts. */

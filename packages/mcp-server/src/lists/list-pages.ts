@@ -24,6 +24,10 @@ export interface ListPagesOptions {
 /** The results of the four list methods, serialized once for each catalog and revision. */
 export class ListPages {
   readonly #options: ListPagesOptions
+  // @keyed list, revision and number of the first entry, which a cursor names | holds: a page as text | whose:
+  //   callers who see the same list | bound: MAX_CHARS, then all leave; a cursor that the list did not issue makes no
+  //   entry | share: of no owner: a page that left is made again | test: packages/mcp-server/test/modern.test.ts:
+  //   long lists have pages in a fixed order
   #pages = new WeakMap<object, Map<Revision, Pages>>()
   #chars = 0
 

@@ -10,10 +10,14 @@ import { checkNames, distinctEntries } from './distinct-names.js'
 export class Registry {
   readonly sources: readonly ToolSource[]
   readonly #log: Log
+  // @keyed none: the keys are the four kinds of lists
   readonly #catalogs = new Map<ListKind, Promise<Catalog<ListKind>>>()
+  // @keyed none: the values are functions of the plugin, one for each open stream of changes; maxStreams
   readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
+  // @keyed none: the values are functions of the sources
   readonly #stops: Array<() => void> = []
   /** Entries of definitions for one caller. */
+  // @keyed none: the keys are definitions that a source keeps, and an entry ends with its definition
   readonly #own = new WeakMap<object, Entry<object>>()
 
   /** @throws MCP_SERVER_OPTIONS */

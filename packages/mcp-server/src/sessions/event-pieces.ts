@@ -14,6 +14,7 @@ export function cutEvent (json: Json): ReadonlyArray<() => string> {
 
 /** Joins the entries of a stream to events. */
 export class EventPieces {
+  // @keyed none: a list in order, of one event; the text of an entry and of a stream of the link are bounded
   #texts: string[] = []
 
   /** Characters of the event whose last piece has not come. */

@@ -33,8 +33,15 @@ const EVENT_BYTES = 200
  */
 export class EventStore implements EventLog {
   readonly #limits: EventStoreLimits
+  // @keyed stream of a session | holds: its last events | whose: the owner of the session | bound: maxStreamEvents
+  //   for a stream | share: the owner: the memory budget | test: packages/mcp-server/test/sessions.test.ts: events
+  //   that do not fit the memory budget are not kept, and the oldest of their stream go first
   readonly #streams = new Map<string, StoredEvent[]>()
   /** All events in the order of their arrival. */
+  // @keyed order of arrival over all sessions | holds: the same events | whose: the owners of the sessions | bound:
+  //   maxEvents and maxEventChars; then the oldest one of all leaves | share: of no owner in number: events of others
+  //   make the oldest one leave; in bytes, the memory budget of the owner | test:
+  //   packages/mcp-server/test/sessions.test.ts: the event store deletes the oldest event at each bound
   readonly #all = new Set<StoredEvent>()
   #chars = 0
 

@@ -65,13 +65,22 @@ export class Session {
   unwatch = (): void => {}
   /** On the clock of this process, in ms. */
   lastUsed = performance.now()
+  // @keyed none: a list in order, of the calls of one session; maxSessionCalls
   readonly calls = new LinkedSet<SessionCall>()
   /** What it makes the process hold. */
   readonly held: HeldBytes
+  // @keyed URI that a caller chose | holds: a function that ends it | whose: the owner of the session | bound:
+  //   maxSubscriptions; MAX_NAME_CHARS for a URI | share: the memory budget of the owner | test:
+  //   packages/mcp-server/test/owner-shares.test.ts: subscriptions and sessions past the memory budget are refused,
+  //   or end the oldest sessions of their owner
   readonly #subscriptions = new Map<string, () => void>()
   /** Calls that go on without their HTTP request, with their bytes. */
+  // @keyed none: the keys are calls of one session; maxSessionCalls, counted in the memory budget of its owner
   readonly #detached = new Map<SessionCall, number>()
+  // @keyed none: the keys are ids of this process; maxQuestions for a call, maxOpenQuestions for all, an owner a
+  //   quarter of them
   readonly #requests = new Map<string, OpenRequest>()
+  // @keyed none: the keys are ids of this process; maxSessionCalls, and MAX_ENDED_STREAMS that have ended
   readonly #streams = new Map<string, ResumableStream>()
   readonly #store: EventLog
   /** Open server requests of all sessions. */

@@ -30,9 +30,20 @@ export class Sessions {
   readonly #limits: Limits
   readonly #options: SessionsOptions
   readonly #ids: SessionIds | undefined
+  // @keyed id of a session, which a key of the replicas signed | holds: a load in progress | whose: the owner |
+  //   bound: requests in progress; MAX_SESSION_ID_CHARS | share: that of `#all` | test:
+  //   packages/mcp-server/test/replicas.test.ts: an id of another owner, a changed one and one of another key are
+  //   unknown
   readonly #loading = new Map<string, Promise<void>>()
+  // @keyed id of a session, which this process or a replica issued | holds: the session | whose: the owner | bound:
+  //   maxSessions, for sessionTtlMs; counted in the memory budget | share: the owner, OWNER_SHARE of them; the own
+  //   oldest one ends | test: packages/mcp-server/test/owner-shares.test.ts: new sessions of an owner end its own
+  //   oldest one, never that of another owner
   readonly #all = new Map<string, Session>()
   /** The sessions of each owner, the one that is unused longest first; those without an owner are under ''. */
+  // @keyed owner | holds: the sessions of `#all` | whose: the owner | bound: those of `#all`; an entry ends with
+  //   the last session | share: the owner | test: packages/mcp-server/test/owner-shares.test.ts: new sessions of an
+  //   owner end its own oldest one, never that of another owner
   readonly #byOwner = new Map<string, Set<Session>>()
   readonly #sweep: NodeJS.Timeout
 

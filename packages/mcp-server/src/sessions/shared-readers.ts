@@ -92,6 +92,10 @@ class StreamReader {
   readonly #body: SseBody
   readonly #after: number
   readonly #reply: FastifyReply
+  // @keyed id of a request, which a caller chose | holds: the request, until its response | whose: the owner of the
+  //   session | bound: maxBatch; MAX_ID_CHARS, and MAX_KEPT_CHARS for parameters | share: one reader: the memory
+  //   budget of its owner counts what waits | test: packages/mcp-server/test/replicas.test.ts: a client resumes a
+  //   stream through another replica, which follows it
   readonly #requests = new Map<RequestId, Request>()
   readonly #pieces = new EventPieces()
   readonly #held: HeldBytes

@@ -40,6 +40,7 @@ export class SharedSession implements EventLog {
   readonly #owner: string
   readonly #onFailure: (err: unknown) => void
   /** The streams with a large event that is not written yet. */
+  // @keyed none: the keys are streams of one session, those with a large event that is being written
   readonly #large = new Map<string, Promise<void>>()
   #log: Following | undefined
   #answers: Promise<Following> | undefined

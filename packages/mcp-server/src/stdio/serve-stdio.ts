@@ -45,8 +45,11 @@ export class StdioServer {
   readonly #output: Writable
   readonly #path: string
   readonly #headers: Readonly<Record<string, string>>
+  // @keyed none: the requests of one client over standard input, which has the process to itself
   readonly #open = new Set<ClientRequest>()
+  // @keyed none: the keys are ids of one client over standard input, which has the process to itself
   readonly #byId = new Map<unknown, OpenRequest>()
+  // @keyed none: the messages of one client over standard input, which has the process to itself
   readonly #working = new Set<Promise<void>>()
   #session: Record<string, string> = {}
   #drained: Promise<void> | undefined
@@ -205,6 +208,7 @@ export class StdioServer {
     answer: IncomingMessage, id?: RequestId
   ): Promise<{ isAnswered: boolean, last: string | undefined, retryMs: number }> {
     const read = { isAnswered: false, last: undefined as string | undefined, retryMs: 0 }
+    // @keyed none: a list in order, of one piece of one stream
     const messages: string[] = []
     let hasNotified = false
     const parser = createParser({
