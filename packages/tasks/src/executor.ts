@@ -57,6 +57,8 @@ export interface Running<Fence> {
 /** The tasks that one worker runs. */
 export class Executor<Fence extends AttemptFence> {
   /** By the id of the task. */
+  // @keyed none: the keys are ids of this process, of the tasks that it runs; `concurrency`, an owner a quarter of
+  //   them
   readonly #running = new Map<string, Running<Fence>>()
   readonly #store: ExecutorStore<Fence>
   readonly #settings: ExecutorSettings

@@ -66,6 +66,9 @@ export interface FullHost { readonly host: string, readonly owner: string | null
 
 /** Deliveries to each host, by owner. */
 class HostCounts {
+  // @keyed host of a push config, then owner | holds: the number of deliveries in progress | whose: the owner |
+  //   bound: deliveries in progress; an entry ends at 0 | share: the owner: half of those to a host; a host: a
+  //   quarter of all | test: packages/tasks/test/conformance.ts: push: one owner has half of the deliveries to a host
   readonly #hosts = new Map<string, Map<string, number>>()
 
   copy (): HostCounts {
@@ -101,6 +104,7 @@ export class Selection {
   readonly #limits: Pick<OutboxLimits, 'concurrency' | 'ownerShare'>
   readonly #ofOwner: ReadonlyMap<string, number>
   readonly #toHost: HostCounts
+  // @keyed none: a list of one selection
   readonly #chosen: DueRow[][] = []
 
   constructor (after: string, limit: number, limits: Pick<OutboxLimits, 'concurrency' | 'ownerShare'>, ofOwner: ReadonlyMap<string, number>, toHost: HostCounts) {
@@ -146,12 +150,17 @@ export class Outbox implements TaskWorker {
   readonly #handler: DeliveryHandler
   readonly #limits: OutboxLimits
   readonly #log: TaskLogger
+  // @keyed none: a promise for each delivery in progress; `concurrency`
   readonly #running = new Set<Promise<void>>()
   /** Deliveries in progress of each owner and to each host. */
+  // @keyed owner | holds: the number of deliveries in progress | whose: the owner | bound: deliveries in progress;
+  //   an entry ends at 0 | share: the owner: a quarter of them | test: packages/tasks/test/conformance.ts: push:
+  //   owners are served in turn, and one owner has a quarter of the deliveries at once
   readonly #ofOwner = new Map<string, number>()
   readonly #toHost = new HostCounts()
   #served = ''
   /** One for each delivery on its way. AbortSignal.any() leaves 70 bytes at a signal that lives on (Node.js 20). */
+  // @keyed none: an object for each delivery in progress; `concurrency`
   readonly #deliveries = new Set<AbortController>()
   #stopped: Error | undefined
   #filling: Promise<void> | undefined

@@ -17,6 +17,9 @@ export interface WorkerLimits extends PlaceLimits {
 /** The running tasks and reserved places of each owner, and the memory of these tasks. */
 export class OwnerPlaces {
   readonly #limits: PlaceLimits
+  // @keyed owner | holds: the number of places taken | whose: the owner | bound: owners with a running task; an
+  //   entry ends at 0 | share: the owner: a quarter of them | test: packages/tasks/test/conformance.ts: one owner
+  //   holds a quarter of the places of a worker, so that another begins at once
   readonly #taken = new Map<string, number>()
 
   constructor (limits: PlaceLimits) { this.#limits = limits }

@@ -22,6 +22,7 @@ export class Bell {
 }
 
 interface Watched {
+  // @keyed none: one for each open stream of a task in this process, which the plugins bound
   readonly bells: Set<Bell>
   /** Consecutive events, or none. */
   tail: TaskEvent[]
@@ -32,6 +33,11 @@ interface Watched {
 
 /** The readers of each task in this process. A task without readers has no entry. */
 export class Readers {
+  // @keyed number of a task | holds: its last events, and the readers that wait | whose: the owner of the task |
+  //   bound: tasks with a reader; TAIL_EVENTS and TAIL_CHARS for each; an entry ends with the last reader | share:
+  //   the owner: the streams that it may have open; the tail is not counted in the memory budget | test:
+  //   packages/tasks/test/readers.test.ts: a reader that is behind when it is woken for an event of another process
+  //   gets that event
   readonly #watched = new Map<number, Watched>()
 
   enter (key: number, bell: Bell): void {

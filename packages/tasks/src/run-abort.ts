@@ -4,6 +4,7 @@ import type { AbortSignalLike } from './task-store.js'
 export class RunAbort implements AbortSignalLike {
   aborted = false
   reason: unknown
+  // @keyed none: a list of one run
   readonly #listeners: Array<() => void> = []
   #controller: AbortController | undefined
 

@@ -8,7 +8,11 @@ export interface UsedRow extends Used { readonly owner: string }
 export class Usage {
   tasks = 0
   bytes = 0
+  // @keyed owner | holds: the number of its tasks and their bytes | whose: the owner | bound: owners with a task,
+  //   so maxTasks; an entry ends at 0 | share: the owner: it is the share | test: packages/tasks/test/conformance.ts:
+  //   an owner at its share of the tasks loses its own oldest ended task, never one of another owner
   #owners = new Map<string, Used>()
+  // @keyed none: it takes the place of `#owners` after a count
   #counting: Map<string, Used> | undefined
 
   of (owner: string): Readonly<Used> { return this.#owners.get(owner) ?? { tasks: 0, bytes: 0 } }

@@ -48,12 +48,14 @@ interface Held { readonly client: pg.PoolClient, broken?: Error }
  */
 export class Connection implements Session {
   readonly schema: string
+  // @keyed none: connections to the database of the configuration; maxConnections
   readonly pool: pg.Pool
   readonly listener: Listener
   readonly #log: TaskLogger
   readonly #ownsPool: boolean
   readonly #target: Target
   readonly #types: pg.CustomTypesConfig
+  // @keyed none: the keys are connections of the pool
   readonly #prepared = new WeakSet<object>()
   /** The server's time when `performance.now()` was 0: a jump of the clock of this host changes nothing. */
   #origin = Date.now() - performance.now()
@@ -131,6 +133,7 @@ export class Connection implements Session {
   async transaction<T> (work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const held = await this.#take()
     const { client } = held
+    // @keyed none: a list of the causes of one error
     const messages: string[] = []
     let isAbandoned = false
     try {

@@ -13,6 +13,7 @@ export class Discards {
   readonly #connection: Connection
   readonly #queue: JobQueue
   readonly #log: TaskLogger
+  // @keyed none: the keys are queues of the code; MAX_WAITING jobs
   readonly #waiting = new Map<string, string[]>()
   #count = 0
   #flushing: Promise<void> | undefined

@@ -17,6 +17,7 @@ export class Follower {
   readonly #readers: Readers
   readonly #log: TaskLogger
   /** Numbers of the last events of tasks whose readers lack some. */
+  // @keyed none: the keys are those of `Readers`: tasks with a reader in this process
   readonly #pending = new Map<number, number>()
   #isReading = false
 

@@ -19,7 +19,12 @@ export class Listener {
   readonly #connect: () => pg.Client
   readonly #lock: number
   readonly #log: TaskLogger
+  // @keyed name of a channel, of the code or a shard of the keys of tasks | holds: the functions that hear it |
+  //   whose: all tasks of a shard | bound: the channels of the code and the shards, a fixed number; they are never
+  //   left | share: of no owner: a message has at most 8,000 bytes | test: packages/tasks/test/postgres-open.test.ts:
+  //   a reader on another replica gets events of every size and text in their order
   readonly #channels = new Map<string, { readonly handlers: Set<Handler>, readonly listens: Promise<unknown> }>()
+  // @keyed none: the values are functions of the store
   readonly #missed = new Set<() => void>()
   #client: pg.Client | undefined
   #backend = 0

@@ -19,13 +19,23 @@ const MAX_RANK = 2 ** 31 - 1
 export interface TaskJob { readonly id: string, readonly key: number, readonly turn: number }
 
 /** `since`: the owners that were given a rank since the last look. Their jobs may not be committed yet. */
+// @keyed owner | holds: the rank of its last task, and that it has a new one | whose: the owner | bound: owners with
+//   waiting tasks; those that were served leave at the next look | share: the owner | test:
+//   packages/tasks/test/postgres-open.test.ts: an owner keeps its place in the order while its jobs are not committed
+//   yet
 interface Ranks { served: number, readonly last: Map<string, number>, since: Set<string> }
 
 /** The queue of waiting turns, in pg-boss: leases with heartbeats, retries, the order of owners. */
+// @keyed (queues of pg-boss) queue of the code; jobs have a number, a group for the owner and a rank | holds: a job
+//   for each turn that waits or runs | whose: the owner of the task | bound: the tasks that wait, so maxTasks |
+//   share: the owner: its share of the tasks; owners are served in turn | test: packages/tasks/test/conformance.ts:
+//   owners with waiting tasks are served in turn: after 10,000 tasks of one, the task of another starts next
 export class JobQueue {
   readonly #boss: PgBoss
   readonly #connection: Connection
+  // @keyed none: the keys are queues of the code
   readonly #names = new Map<string, Promise<string>>()
+  // @keyed none: the keys are queues of the code
   readonly #ranks = new Map<string, Ranks>()
 
   private constructor (boss: PgBoss, connection: Connection) {

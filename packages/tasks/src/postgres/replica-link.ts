@@ -24,9 +24,21 @@ const LOOK_MS = 5_000
 const PURGE_MS = 30_000
 /** Age of the last heartbeat from which on a replica counts as frozen, as its jobs do. */
 const FROZEN_MS = 10_000
+// @keyed (channel streams) names of streams | holds: the names of streams with new entries, in a message | whose:
+//   the owners of the streams | bound: STREAMS_AT_ONCE names and 8,000 bytes for a message; its name has a secret of
+//   the replicas | share: of no owner: writes of one turn share a message | test:
+//   packages/tasks/test/replica-link.test.ts: an entry whose message was lost comes once the listener is back
 const CHANNEL = 'streams'
 
 /** Tables of the link, for the migrations. */
+// @keyed (table entry) stream and number | holds: the text of an entry | whose: the owner of the stream | bound:
+//   MAX_ENTRIES and MAX_CHARS for a stream | share: that of the stream | test:
+//   packages/tasks/test/replica-link.test.ts: streams are deleted by age, and beyond the share of their owner
+// @keyed (table stream) name of a stream, which has ids of the process or of a session | holds: its numbers and its
+//   end | whose: the owner of the session | bound: MAX_ALL_CHARS over all, in which each entry counts ENTRY_CHARS
+//   more; `ttlMs` | share: the owner, OWNER_SHARE of them; those of the owner that end soonest leave, at the next
+//   look | test: packages/tasks/test/replica-link.test.ts: streams are deleted by age, and beyond the share of their
+//   owner
 export const LINK_TABLES = `
   CREATE TABLE $.stream (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE, owner text NOT NULL, seq bigint NOT NULL,
     entries integer NOT NULL, chars bigint NOT NULL, followed boolean NOT NULL, expires_at timestamptz NOT NULL) WITH (fillfactor = 70);
@@ -52,7 +64,12 @@ export class PostgresReplicaLink implements ReplicaLink {
   readonly #log: TaskLogger
   readonly #ownerShare: number
   readonly #writes: WriteBatches<Append, undefined>
+  // @keyed name of a stream | holds: the functions that read it at this replica | whose: the owner of the session |
+  //   bound: one for each open stream; an entry ends with the last one | share: that of the session or the response |
+  //   test: packages/mcp-server/test/replicas.test.ts: a client resumes a stream through another replica, which
+  //   follows it
   readonly #followers = new Map<string, Set<Follower>>()
+  // @keyed none: the values are keys of `#followers`
   readonly #woken = new Set<string>()
   #opened: Opened | undefined
   #isReading = false

@@ -14,6 +14,7 @@ const BATCH = 500
 export class Replicas {
   readonly #context: StoreContext
   /** Since when locks are free. */
+  // @keyed none: the keys are numbers of processes
   readonly #free = new Map<number, number>()
 
   constructor (context: StoreContext) { this.#context = context }

@@ -59,6 +59,7 @@ interface Opened extends StoreContext {
   readonly follower: Follower
   readonly room: Room
   readonly health: Health
+  // @keyed none: the values are timers of the store
   readonly timers: Set<NodeJS.Timeout>
 }
 
@@ -77,7 +78,9 @@ export function postgresTaskStore (options: PostgresTaskStoreOptions): TaskStore
 class PostgresTaskStore implements TaskStore {
   readonly replicas: PostgresReplicaLink
   readonly #settings: PostgresSettings
+  // @keyed none: the values are workers of the plugins
   readonly #workers = new Set<Worker>()
+  // @keyed none: the keys are outboxes of the plugins
   readonly #outboxes = new Map<Outbox, OutboxRows>()
   readonly shared = sharedValues(() => this.#now.connection)
   readonly counts = sharedCounts(() => this.#now.connection)

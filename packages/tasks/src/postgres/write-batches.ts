@@ -36,8 +36,15 @@ export class WriteBatches<Entry, Result> {
   readonly #write: (entries: readonly Entry[]) => Promise<readonly Outcome<Result>[]>
   readonly #rules: BatchRules<Entry>
   /** The waiting entries of each key; those whose key is not on its way, in turn. */
+  // @keyed task, or stream of the link | holds: the writes that wait for a connection, in order | whose: the owner
+  //   of the task or stream | bound: MAX_WAITING writes of one kind; MAX_EVENT_CHARS for an event | share: of no
+  //   owner: past it writes of all are refused with 503; an owner has as many as its requests and tasks in progress |
+  //   test: packages/tasks/test/postgres-open.test.ts: while the server is away, calls are refused with 503;
+  //   afterwards the same store goes on, and readers miss nothing
   readonly #waiting = new Map<unknown, Waiting<Entry, Result>[]>()
+  // @keyed none: the values are keys of `#waiting`
   readonly #ready = new Set<unknown>()
+  // @keyed none: the values are keys of `#waiting`
   readonly #busy = new Set<unknown>()
   #count = 0
   #flying = 0

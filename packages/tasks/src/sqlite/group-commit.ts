@@ -29,6 +29,8 @@ const BUSY_RETRY_MS = 5
  */
 export class GroupCommit {
   readonly #database: SqliteDatabase
+  // @keyed none: a list in order, of the writes of one turn of the event loop, or that wait for another process;
+  //   MAX_WAITING
   #waiting: Entry[] = []
   #scheduled = false
   #closed = false

@@ -11,6 +11,28 @@ const APPLICATION_ID = 0x5056544b
  * cannot read events of another one. `due` is null for a task or webhook that needs no work, 0 for one that needs it
  * now, otherwise the end of its lease, or the time of the next try.
  */
+// @keyed (table sign_in) owner, and server of the configuration | holds: the tokens of the owner, encrypted |
+//   whose: the owner | bound: one for each owner who signs in and each server with per_owner; a token response has at
+//   most 256 KiB | share: the owner: it can fill its own rows alone | test: packages/tasks/test/conformance.ts: a
+//   sign-in belongs to one owner and server, and one of two replacements wins
+// @keyed (table probe) none: the key is a number of the code
+// @keyed (table push) task, and id of a push config that a caller chose | holds: URL, settings, secrets and place
+//   of a push config | whose: the owner of the task | bound: MAX_CONFIGS for a task; MAX_NAME, and MAX_CHARS for
+//   settings and for secrets | share: that of the task | test: packages/tasks/test/conformance.ts: push: a task has
+//   at most ten configs; a replaced one keeps its place
+// @keyed (table event) task and number | holds: an event as JSON | whose: the owner of the task | bound:
+//   maxTaskChars for a task; counted in the size of the store | share: that of the task: OWNER_SHARE of the size |
+//   test: packages/tasks/test/conformance.ts: past its size limit, a store deletes ended tasks of the owner with most
+// @keyed (table snapshot) task | holds: the record at one event | whose: the owner of the task | bound: one for a
+//   task; MAX_SNAPSHOT_CHARS | share: that of the task | test: packages/tasks/test/conformance.ts: past its size
+//   limit, a store deletes ended tasks of the owner with most
+// @keyed (table origin) task | holds: input and metadata | whose: the owner of the task | bound: MAX_EVENT_CHARS;
+//   counted in the size of the store | share: that of the task | test: packages/tasks/test/conformance.ts: past its
+//   size limit, a store deletes ended tasks of the owner with most
+// @keyed (table task) number of the store; id of the store; owner and idempotency key; owner and context | holds:
+//   the state of a task | whose: the owner | bound: maxTasks; MAX_NAME for each text that a caller chose | share: the
+//   owner, OWNER_SHARE of them; the own oldest ended one leaves | test: packages/tasks/test/conformance.ts: an owner
+//   at its share of the tasks loses its own oldest ended task, never one of another owner
 const STEPS: readonly string[] = [`
   CREATE TABLE task (key INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, context TEXT,
     skill TEXT NOT NULL, idem TEXT, hash TEXT, state TEXT NOT NULL, turn INTEGER NOT NULL, attempt INTEGER NOT NULL,

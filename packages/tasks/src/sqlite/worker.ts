@@ -117,7 +117,9 @@ export class Worker implements TaskWorker {
 
   async #claim (limit: number): Promise<void> {
     const { commit, tasks, readers, settings, nudge } = this.#context
+    // @keyed none: it lives for one claim; the tasks of it
     const held = new Map<number, () => void>()
+    // @keyed none: it lives for one claim; the owners of its tasks
     const owners = new Set<string>()
     const letGo = (): void => {
       for (const release of held.values()) release()

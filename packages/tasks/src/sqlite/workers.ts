@@ -17,7 +17,9 @@ const CLOCK_SLACK_MS = 1_000
 export class Workers {
   readonly #settings: SqliteSettings
   readonly #isOpen: () => boolean
+  // @keyed none: the values are workers of the plugins
   readonly #workers = new Set<Worker>()
+  // @keyed none: the keys are outboxes of the plugins
   readonly #outboxes = new Map<Outbox, OutboxRows>()
   #nudged = false
   #beatAt = Date.now()
