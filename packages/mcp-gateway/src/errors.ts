@@ -74,6 +74,7 @@ export interface CallContext {
 /** Details that only administrators read. */
 const PROCESS_DETAILS: ReadonlySet<string> = new Set(['stderr', 'exitCode', 'signal'])
 
+// @keyed none: the keys are errors in progress
 const contexts = new WeakMap<object, CallContext>()
 
 /** Attaches context to an error, without changing its message. */

@@ -28,10 +28,13 @@ export class Gateway implements Servers {
   readonly signIns: SignIns
   readonly #options: ReturnType<typeof readGatewayOptions>
   readonly #watch: OrphanWatchdog
+  // @keyed none: the values are functions of the plugins
   readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
+  // @keyed none: the keys are names of servers of the configuration
   #upstreams = new Map<string, Upstream>()
   #started = false
   #closed: Promise<void> | undefined
+  // @keyed none: the values are servers that a reload of the configuration has removed, until they are closed
   readonly #leaving = new Set<Promise<void>>()
 
   /** @throws MCP_GATEWAY_OPTIONS */

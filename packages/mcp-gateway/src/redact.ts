@@ -32,6 +32,10 @@ function isSecret (name: string, value: string): boolean {
  * prevents accidents: a server that wants to can encode what it knows.
  */
 export class Redactor {
+  // @keyed token that an issuer sent, and values of the configuration | holds: nothing more | whose: the entry of a
+  //   server, or the owner of a connection | bound: one for each token since the connection began; a token response
+  //   has at most MAX_BYTES | share: the connection alone | test: packages/mcp-gateway/test/oauth.test.ts: a redirect
+  //   of the issuer is not followed, and its answer is bounded in bytes
   readonly #secrets = new Set<string>()
   #pattern: RegExp | undefined
 

@@ -25,6 +25,10 @@ interface Open { readonly question: ServerRequest, answer (response: Record<stri
  * alive until the next full one.
  */
 class Running implements CallOptions {
+  // @keyed number of a question within a call | holds: what the server asks, until its caller answers | whose: the
+  //   caller | bound: of those that a server sends while the call is parked, neither the number nor the bytes are
+  //   bounded beyond maxMessageBytes for each | share: when the call is parked, the memory budget of the owner counts
+  //   those so far | test: packages/mcp-gateway/test/interactive.test.ts: questions past the limit are declined
   readonly questions = new Map<string, Open>()
   onProgress: CallOptions['onProgress']
   onMessage: CallOptions['onMessage']
@@ -76,6 +80,10 @@ export class InteractiveCalls {
     return owner === undefined || [...this.#parked.values()].filter(({ running }) => running.owner === owner).length < shareOf(maxQuestions)
   }
 
+  // @keyed random id, which the signed requestState names | holds: a call that waits for its caller | whose: the
+  //   owner | bound: maxQuestions, for questionTtlMs; arguments and questions count in the memory budget | share: the
+  //   owner, OWNER_SHARE of them | test: packages/mcp-gateway/test/owners.test.ts: one owner has a quarter of the
+  //   open questions
   readonly #parked = new Map<string, { readonly running: Running, readonly timer: NodeJS.Timeout, readonly held: HeldBytes }>()
 
   constructor (servers: Servers) {

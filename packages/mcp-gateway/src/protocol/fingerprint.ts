@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 type Item = Readonly<Record<string, unknown>>
 
 /** Of items, by identity: a list of 10,000 tools takes 50 ms. */
+// @keyed none: the keys are entries of lists that are kept, and an entry ends with its list
 const known = new WeakMap<Item, string>()
 
 /** The fingerprint of what a model reads of a tool. */

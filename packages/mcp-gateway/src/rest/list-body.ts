@@ -16,6 +16,10 @@ interface Kept {
 
 /** Serialized lists with their ETag, cached until an entry changes: lists are long and requested often. */
 export class ListBodies {
+  // @keyed kind of list and server of the configuration | holds: the list as text | whose: the server | bound:
+  //   MAX_KEPT, then all leave; a list has at most MAX_LIST_CHARS | share: of no owner: a list that left is made
+  //   again | test: packages/mcp-gateway/test/hostile-lists.test.ts: ten thousand tools are listed, and a list
+  //   without end or of too many bytes ends with the reason
   readonly #kept = new Map<string, Kept>()
 
   async send (request: FastifyRequest, reply: FastifyReply, kind: ListKind, of: string, items: readonly ServerItem[]): Promise<FastifyReply> {

@@ -12,9 +12,17 @@ export class ChangeSubscription {
   readonly #channel: RpcChannel
   readonly #limits: Limits
   /** Resources to be notified of. */
+  // @keyed URI that a caller subscribed to | holds: nothing more | whose: the subscribers of one server | bound:
+  //   the subscriptions of the MCP server, which bounds them for each session; MAX_NAME_CHARS for a URI | share: that
+  //   of the session: the memory budget of its owner | test: packages/mcp-server/test/owner-shares.test.ts:
+  //   subscriptions and sessions past the memory budget are refused, or end the oldest sessions of their owner
   readonly #uris = new Set<string>()
   #current: Id | undefined
   /** Requests that the current one replaces once it is acknowledged. */
+  // @keyed number of a request of this process | holds: requests that a later one replaces | whose: the server |
+  //   bound: one for each change of the subscriptions until the server acknowledges the last request | share: of no
+  //   owner: the server holds as many | test: packages/mcp-gateway/test/odd-servers.test.ts: the subscription is
+  //   requested again when its stream breaks, and after the server was away
   #replaced: Id[] = []
   /** Refusals in a row. */
   #refusals = 0

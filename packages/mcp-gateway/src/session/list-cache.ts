@@ -10,6 +10,7 @@ interface Entry {
 export class ListCache {
   readonly #page: (method: string, params: object) => Promise<Record<string, unknown>>
   readonly #lifeMs: (kind: ListKind) => number
+  // @keyed none: the keys are the four kinds of lists; a list has at most MAX_ITEMS and MAX_LIST_CHARS
   readonly #entries = new Map<ListKind, Entry>()
 
   constructor (page: (method: string, params: object) => Promise<Record<string, unknown>>, lifeMs: (kind: ListKind) => number) {

@@ -11,6 +11,7 @@ export interface PendingRequestOptions {
   /** Longest time in ms, regardless of progress. */
   readonly maxMs: number
   /** Calls in flight. */
+  // @keyed none: it is `#calls` of the session
   readonly calls: LinkedSet<PendingRequest>
   readonly onLate: (request: PendingRequest) => void
   /** Adds to `_meta` of a request, from revision 2026-07-28 on. */

@@ -45,11 +45,17 @@ export class RpcChannel implements TransportEvents {
   /** `_meta` of every request. */
   readonly #envelope: object | undefined
   /** By id. An object, for the reason that `LinkedSet` of core gives. */
+  // @keyed none: the keys are numbers of requests of this process; maxInFlight, an owner a quarter of them
   #waiting: Record<Id, Waiting> = Object.create(null) as Record<Id, Waiting>
   /** Requests of the server in progress. */
+  // @keyed id that a server chose | holds: a request of the server in progress | whose: the server | bound: not
+  //   bounded in number; a message has at most maxMessageBytes, and its id is part of it | share: of no owner: a
+  //   request that no call gets is declined at once | test: packages/mcp-gateway/test/interactive.test.ts: a question
+  //   that could be of several calls is declined, and the log has the reason
   readonly #serving = new Map<Id, LightAbort>()
   #lastId = 0
   /** Cancelled requests whose response may still come. */
+  // @keyed none: the values are numbers of requests of this process; MAX_CANCELLED
   readonly #cancelled = new Set<Id>()
 
   constructor (transport: Transport, handlers: RpcHandlers, envelope?: object) {

@@ -24,8 +24,13 @@ export interface UnassignedRequest {
  * call of the owner. Callers without an owner count as one. Any other request is declined.
  */
 export class ServerRequests {
+  // @keyed none: it is `#calls` of the session
   readonly #calls: LinkedSet<PendingRequest>
   readonly #onUnassigned: (request: UnassignedRequest) => void
+  // @keyed tool of a server that asked within a call | holds: nothing more | whose: the server | bound:
+  //   MAX_REMEMBERED, names from its list of tools | share: the server alone | test:
+  //   packages/mcp-gateway/test/interactive.test.ts: while a question is open, the next call of the same tool gets
+  //   its own question
   readonly #askers = new Set<string>()
 
   /** @param calls the calls in flight */

@@ -55,6 +55,7 @@ export class Session {
   readonly #questions: ServerRequests
   #catalog: { readonly list: ItemList, readonly catalog: ToolCatalog } | undefined
   /** Calls in flight. */
+  // @keyed none: a list in order, of the calls in flight; maxInFlight, an owner a quarter of them
   readonly #calls = new LinkedSet<PendingRequest>()
   readonly #parts: PendingRequestOptions
   readonly #subscription: ChangeSubscription | undefined

@@ -55,6 +55,10 @@ const RETRY_MS = 10
 
 /** A store for one process. */
 export function memoryStore (): SignInStore {
+  // @keyed JSON of owner and server | holds: the tokens of the owner, encrypted | whose: the owner | bound: one for
+  //   each owner who signs in and each server with per_owner; a token response has at most MAX_BYTES | share: the
+  //   owner: it can fill its own entries alone | test: packages/tasks/test/conformance.ts: a sign-in belongs to one
+  //   owner and server, and one of two replacements wins
   const texts = new Map<string, string>()
   const keyOf = (owner: string, server: string): string => JSON.stringify([owner, server])
   return {

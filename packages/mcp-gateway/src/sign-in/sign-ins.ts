@@ -54,6 +54,7 @@ export class SignIns {
   readonly #parts: SignInsParts
   readonly #texts: SealedTexts
   readonly #records: SignInRecords
+  // @keyed none: the values are functions of the gateway, one for each server of the configuration
   readonly #listeners = new Set<(owner: string, server: string) => void>()
 
   constructor (parts: SignInsParts) {

@@ -12,6 +12,7 @@ export interface Offered { readonly place: Place, readonly definition: Item }
 const TURN_ENTRIES = 1_000
 
 /** The definition that was made of an item last: callers compare definitions by identity. */
+// @keyed none: the keys are entries of lists that are kept, and an entry ends with its list
 const made = new WeakMap<Item, Item>()
 
 /**

@@ -8,6 +8,7 @@ import type { ResourceSubscriptions } from '../upstream/resource-subscriptions.j
  * The function that it returns ends the subscription.
  */
 export async function subscribeEverywhere (servers: Servers, uri: string, changed: () => void, owner?: string): Promise<() => void> {
+  // @keyed none: the keys are servers of the configuration, for one subscription
   const stops = new Map<ResourceSubscriptions, () => void>()
   let names = ''
   let isOver = false

@@ -26,6 +26,9 @@ interface Member { readonly upstream: Upstream, usedAt: number, uses: number }
 /** A server to which each owner signs in: one connection for each of them. */
 export class OwnedUpstream extends Upstream {
   readonly #signIns: SignIns
+  // @keyed owner | holds: a connection to the server | whose: the owner | bound: MAX_OWNERS; the one that was idle
+  //   longest is closed for another, and after OWNER_IDLE_MS | share: the owner has one | test:
+  //   apps/host/test/sign-in.test.ts: over MCP, an owner sees and calls what the server offers to that owner alone
   readonly #members = new Map<string, Member>()
   readonly #sweep: NodeJS.Timeout
   readonly #forget: () => void

@@ -1,6 +1,14 @@
 /** The subscribers to the resources of a server. They outlive connections and changes of the configuration. */
 export class ResourceSubscriptions {
+  // @keyed URI that a caller subscribed to | holds: the functions of its subscribers | whose: the subscribers |
+  //   bound: the subscriptions of the MCP server, which bounds them for each session | share: that of the session:
+  //   the memory budget of its owner | test: packages/mcp-server/test/owner-shares.test.ts: subscriptions and
+  //   sessions past the memory budget are refused, or end the oldest sessions of their owner
   readonly #byUri = new Map<string, Set<() => void>>()
+  // @keyed owner | holds: its subscriptions at a server with per_owner | whose: the owner | bound: owners with a
+  //   connection or a subscription; MAX_OWNERS connections | share: the owner | test:
+  //   apps/host/test/sign-in-owners.test.ts: an update of a resource reaches the owner in whose name the server sent
+  //   it, and no other
   readonly #byOwner = new Map<string, ResourceSubscriptions>()
   /** Called when a resource gets its first subscriber, and when it loses its last one. */
   onWanted: (uri: string, isWanted: boolean) => void = () => {}
@@ -25,6 +33,7 @@ export class ResourceSubscriptions {
 
   /** Calls `changed` with each change of the resource. The function that it returns ends the subscription. */
   add (uri: string, changed: () => void): () => void {
+    // @keyed none: it is an entry of `#byUri`
     const listeners = this.#byUri.get(uri) ?? new Set()
     this.#byUri.set(uri, listeners)
     if (listeners.size === 0) this.onWanted(uri, true)

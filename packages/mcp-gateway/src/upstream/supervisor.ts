@@ -35,10 +35,14 @@ export class Supervisor {
   readonly listeners: ResourceSubscriptions
   readonly #closing = new AbortController()
   /** A call may outlive its connection, and reads how it ended. */
+  // @keyed none: the keys are sessions of one server, and an entry ends with its session
   readonly #connections = new WeakMap<Session, Connection>()
+  // @keyed none: the values are connections to one server, for RETIRED_MS
   readonly #retired = new Set<Connection>()
+  // @keyed none: the values are connections to one server
   readonly #restarted = new WeakSet<Connection>()
   #pause = new AbortController()
+  // @keyed none: the values are calls that wait for a server; maxInFlight, and readyWaitMs
   readonly #waiters = new Set<() => void>()
   readonly #binding: KnownBinding = {}
   protected readonly toolChanges: ToolChanges

@@ -62,6 +62,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #mediaType: string | undefined
   #isOver = false
   #read: ((chunk: Buffer) => void) | undefined
+  // @keyed none: a list in order, of one answer of a server; maxMessageBytes, counted in the memory budget of the
+  //   process
   #chunks: Buffer[] = []
   #bytes = 0
   readonly #held = memoryBudget.hold('answers of MCP servers')

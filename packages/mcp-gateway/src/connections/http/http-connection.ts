@@ -38,6 +38,7 @@ export class HttpConnection implements Connection {
   readonly #known: KnownBinding
   readonly #url: URL
   /** Without timeouts: each call has its own. */
+  // @keyed none: the connections to one server of the configuration, one for each request in flight; maxInFlight
   readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
   #oauth: Authorization | undefined
   #streamable: StreamableTransport | undefined

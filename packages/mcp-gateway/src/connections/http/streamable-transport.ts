@@ -25,6 +25,7 @@ const STANDALONE = 'standalone'
 
 export interface StreamableOptions {
   readonly url: URL
+  // @keyed none: it is `#agent` of the connection
   readonly agent: Agent
   /** Headers of the configuration. */
   readonly headers: Readonly<Record<string, string>>
@@ -41,6 +42,7 @@ export class StreamableTransport implements Transport, ExchangeOwner {
   readonly #options: StreamableOptions
   readonly #isModern: boolean
   /** Open exchanges, and delays before a stream is resumed, by the request that they belong to. */
+  // @keyed none: the keys are numbers of requests of this process; maxInFlight
   readonly #open = new Map<Id, { cancel (): void }>()
   #events: TransportEvents | undefined
   #revision: string | undefined

@@ -10,6 +10,7 @@ const MAX_MS = 10_000
 /** The HTTP client for OAuth metadata and tokens. It follows no redirect. */
 export class TokenRequests {
   readonly #guard: IssuerGuard
+  // @keyed none: the connections to the issuer of one server of the configuration, one for each request in progress
   readonly #agent: Agent
 
   /** @param named the URLs of the configuration: that of the MCP server first */

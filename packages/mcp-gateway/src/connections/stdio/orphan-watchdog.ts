@@ -20,6 +20,7 @@ for group in $groups; do kill -KILL "-$group"; done`
  * the host. The shell starts with the first group and ends with the gateway.
  */
 export class OrphanWatchdog {
+  // @keyed none: the values are numbers of child processes, one for each server of the configuration
   readonly #groups = new Set<number>()
   readonly #log: Log
   #shell: ChildProcess | undefined

@@ -6,6 +6,7 @@ const LINE_CHARS = 2_000
 /** The last lines of a child's stderr. Memory is bounded: new lines replace the oldest. */
 export class StderrRing {
   readonly #limit: number
+  // @keyed none: a list in order, of one server; `stderrLines` of LINE_CHARS characters
   readonly #lines: string[] = []
   readonly #decoder = new StringDecoder('utf8')
   #partial = ''
