@@ -3,6 +3,7 @@
 //   node docs/generate.mjs --check  changes nothing, exits 1 and names the pages that are stale
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VacConfigFile } from '@polyvac/core'
 import { METRICS } from '@polyvac/core/plugin'
@@ -12,6 +13,7 @@ import { transitions } from '@polyvac/tasks'
 import { measured, replicas, shard } from './capacity.mjs'
 import { remedies } from './remedies.mjs'
 import { limits } from './limits.mjs'
+import { problemsOf, sourcesOfPackages, structuresOf, testOf } from './attribution.mjs'
 import { BUDGETS } from '../scripts/packed/sizes.mjs'
 import { importsOfSources, packageArrows } from '../scripts/imports.mjs'
 
@@ -55,6 +57,9 @@ const parts = {
   'errors: log': () => errorSections(({ seen }) => seen === 'log'),
   limits: limitsTable,
   budget: budgetTable,
+  'attribution: keyed': () => attributionTables(({ none }) => none === undefined, ['Structure', 'Key', 'Holds', 'Whose', 'Bound', 'Counts against', 'Test'],
+    ({ key, holds, whose, bound, share, test }) => [key, holds, whose, bound, share, testLink(test)]),
+  'attribution: others': () => attributionTables(({ none }) => none !== undefined, ['Structure', 'Why'], ({ none }) => [none]),
   faults: faultsTable,
   'capacity: measured': () => table(['What', 'It costs', 'One core, or one gigabyte, does'], measured()),
   'capacity: replicas': () => table(CAPACITY_HEAD, replicas()),
@@ -181,6 +186,22 @@ function faultsTable () {
     row.name, row.what ?? `${rate} tasks begin in a second, ${row.rate.toFixed(1)} end.`, seconds(row.seconds),
     row.throughput === undefined ? '' : `${Math.round(row.throughput * 100)} %`, String(row.lost), String(row.duplicated)
   ]))}\n\nMeasured on ${date}: ${where}, database and load on the same machine.`
+}
+
+/** The structures of the sources, a table for each package; what their markers lack is an error. */
+function attributionTables (wanted, head, cellsOf) {
+  const all = sourcesOfPackages().flatMap(structuresOf)
+  const problems = all.flatMap(one => problemsOf(one).map(problem => `${one.file}:${one.line} ${one.name} ${problem}`))
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  const chosen = all.filter(({ marker }) => wanted(marker))
+  const packageOf = file => file.split('/')[1]
+  return [...new Set(chosen.map(({ file }) => packageOf(file)))].map(name => `### ${name}\n\n${table(head, chosen.filter(({ file }) => packageOf(file) === name).map(({ file, name: field, marker }) =>
+    [`[\`${field}\`](../../${file}) of \`${basename(file)}\``, ...cellsOf(marker)]))}`).join('\n\n')
+}
+
+function testLink (test) {
+  const { file, name } = testOf(test)
+  return `[${name}](../../${file})`
 }
 
 function limitsTable () {
