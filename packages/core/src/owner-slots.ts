@@ -48,8 +48,8 @@ export class OwnerSlots {
   #share = 0
   readonly #maxWaiting: number
   // @keyed owner | holds: the number of places taken | whose: the owner | bound: owners with a place, so the
-  //   requests or calls in progress; an entry ends at 0 | share: the owner: `share` of them | test: packages/core/test/shares.test.ts:
-  //   waiting owners get free slots in turn, and none more than its share
+  //   requests or calls in progress; an entry ends at 0 | share: the owner: `share` of them | test:
+  //   packages/core/test/shares.test.ts: waiting owners get free slots in turn, and none more than its share
   readonly #taken = new Map<string, number>()
   /** Owners with waiting calls, in the order in which they are served. */
   // @keyed owner | holds: its waiting calls in order | whose: the owner | bound: `maxWaiting` over all owners; an
