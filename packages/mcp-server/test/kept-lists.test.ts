@@ -3,7 +3,7 @@ import { Catalog, Entry } from '../src/lists/catalog.js'
 import { sourceOf } from './fixtures/wire.js'
 
 test('the lists of callers with other scopes are kept up to a bound, and made again after it', async t => {
-  const source = { ...sourceOf({}), mayUse: (_kind: unknown, name: string, principal?: { scopes?: readonly string[] }) => principal?.scopes?.includes(name) !== false }
+  const source = { ...sourceOf({}), mayUse: (_kind: unknown, name: string, principal: { readonly scopes?: readonly string[] | undefined } | undefined) => principal?.scopes?.includes(name) !== false }
   const definitions = Array.from({ length: 70 }, (_, i) => ({ name: `t${i}`, inputSchema: { type: 'object' as const } }))
   const catalog = new Catalog('tools', definitions.map(definition => new Entry(definition, source)))
   const listOf = (name: string) => catalog.of({ owner: 'alice', scopes: [name] })
