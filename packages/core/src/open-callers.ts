@@ -16,6 +16,7 @@ interface OpenWork {
 
 /** The open work of the callers of one `authenticate`. */
 class OpenCallers {
+  // @keyed none: a list in order, of the requests and sessions in progress, which are bounded where they are made
   readonly #open = new LinkedSet<OpenWork>()
   readonly #authenticate: Authenticate
   #timer: NodeJS.Timeout | undefined
@@ -42,6 +43,7 @@ class OpenCallers {
   }
 }
 
+// @keyed none: the keys are functions of the application
 const all = new WeakMap<Authenticate, OpenCallers>()
 
 /** Whether a credential gives the scopes that it gave when the work began, and has not expired. */

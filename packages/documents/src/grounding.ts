@@ -80,6 +80,7 @@ export async function checkGrounding (answer: string, cited: readonly Hit[], que
   const passages = cited.map(hit => new SearchedText(hit))
   const asked = new SearchedText({ content: question, metadata: {} })
   const unsupported: Unsupported[] = []
+  // @keyed none: the nine kinds of parts, of one answer
   const parts: Partial<Record<Unchecked, number>> = {}
   const skip = (kind: Unchecked, count: number): void => { if (count > 0) parts[kind] = (parts[kind] ?? 0) + count }
   let sentences = 0

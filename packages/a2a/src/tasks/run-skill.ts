@@ -139,8 +139,8 @@ async function streamAnswer (run: Run, options: SkillOptions): Promise<string> {
   }
 }
 
-async function searchInMemory ({ skill, task, context }: Run, { timeoutMs }: SkillOptions): Promise<string> {
-  const content = await searchMemory(skill.vac, task.input as MemorySearchInput, { signal: context.signal, timeoutMs, owner: callerOf(task)?.owner })
+async function searchInMemory ({ skill, task, principal, context }: Run, { timeoutMs }: SkillOptions): Promise<string> {
+  const content = await searchMemory(skill.vac, task.input as MemorySearchInput, { signal: context.signal, timeoutMs, owner: principal?.owner })
   await context.emit({ state: 'completed', artifact: { name: ARTIFACTS.memory, content } })
   return 'completed'
 }
