@@ -57,7 +57,8 @@ export const limits = {
     ['Problems reported for one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
   ],
   Authentication: [
-    ['Owners, and addresses, whose requests are counted for `limits`', 'apps/host/src/caller-counts.ts', 'MAX_COUNTED_CALLERS', '', 'The count of the one that was idle longest begins again.'],
+    ['Owners whose requests of a minute are counted for `limits`, and as many addresses', 'apps/host/src/minute-counts.ts', 'MAX_COUNTED_CALLERS', '', 'The count of the one that was idle longest begins again.'],
+    ['Owners whose tasks of a day are counted one by one', 'apps/host/src/day-counts.ts', 'MAX_COUNTED_OWNERS', '', 'The lowest counts make room. An owner that is not counted one by one begins at the highest count that made room, so no count goes down.'],
     ['Time after which a replica adds its counts to those of the others', 'apps/host/src/caller-counts.ts', 'SETTLE_MS', 'milliseconds', 'Each replica may pass a rate by what it takes meanwhile.'],
     ['Static tokens', `${auth}/token-authentication.ts`, 'MAX_TOKENS', '', 'The host does not start.'],
     ['Length of a bearer token', `${auth}/bearer-token.ts`, 'MAX_TOKEN_CHARS', 'characters', '401.'],
@@ -81,6 +82,7 @@ export const limits = {
   ],
   'Connections of the host': [
     ['Connections at once; fewer where the heap or the file descriptors are few', 'apps/host/src/connections.ts', 'MAX_CONNECTIONS', '', 'New ones are closed, with a log line. Set it with `connections.max`.'],
+    ['Part of them that one address may have', 'apps/host/src/address-connections.ts', 'ADDRESS_PART', '', 'New ones of this address are closed, with a log line that has the code `ADDRESS_CONNECTIONS`. Set it with `connections.max_per_address`.'],
     ['Requests that are handled before other work has a turn', 'apps/host/src/connections.ts', 'MAX_REQUESTS_IN_TURN', '', 'The others wait for the next turn of the event loop.'],
     ['Time for the first byte of a connection', 'apps/host/src/connections.ts', 'FIRST_BYTE_TIMEOUT', 's', 'The connection is closed. Set it with `connections.first_byte_timeout`.'],
     ['Time for the headers of a request', 'apps/host/src/connections.ts', 'HEADERS_TIMEOUT', 's', '408. Set it with `connections.headers_timeout`.'],

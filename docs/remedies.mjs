@@ -18,6 +18,7 @@ export const remedies = {
   INSUFFICIENT_SCOPE: { seen: 'caller', means: 'The caller lacks the scope that the message names.', remedy: 'Use credentials with that scope.' },
   SERVICE_OVERLOADED: { seen: 'caller', means: 'The event loop is later than `limits.event_loop_delay`, on average over a second.', remedy: 'Wait for the seconds of `Retry-After`; if it lasts, move blocking interpreters into worker threads, or add replicas.' },
   RATE_LIMIT: { seen: 'caller', means: 'The owner, or the address, sent more requests in a minute than `limits` allows.', remedy: 'Wait for the seconds of `Retry-After`.' },
+  ADDRESS_CONNECTIONS: { seen: 'log', means: 'The log has it where one address has as many connections as `connections.max_per_address` allows; new ones of this address are closed.', remedy: 'Name a proxy in `trusted_proxies`, or raise the number.' },
   TASKS_PER_DAY: { seen: 'caller', means: 'The owner created as many tasks today as `limits.owner.tasks_per_day` allows. The day is one of UTC.', remedy: 'Wait for the seconds of `Retry-After`.' },
   PACKAGE_MISSING: { seen: 'start', means: '`cors` or `helmet` is on, and the package of Fastify that it uses is not installed.', remedy: 'Run the command of the message, or switch it off.' },
   AUTH_WITHOUT_METHOD: { seen: 'start', means: '`service.auth` has neither tokens, nor `jwt`, nor `platform`.', remedy: 'Add one; `polyvac token` prints an entry of `tokens`.' },

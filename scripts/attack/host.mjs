@@ -55,7 +55,7 @@ export function folderOf (files = {}) {
 
 /** The limits of sockets that the attacks wait for, in seconds. */
 export const connections = {
-  max: 300, first_byte_timeout: 2, headers_timeout: 3, body_timeout: 3, idle_timeout: 4, stall_timeout: 3
+  max: 300, max_per_address: 300, first_byte_timeout: 2, headers_timeout: 3, body_timeout: 3, idle_timeout: 4, stall_timeout: 3
 }
 
 /** Sockets of these local ports that the host at `port` still holds, as the system lists them. */

@@ -1,72 +1,39 @@
-import type { FastifyRateLimitStore } from '@fastify/rate-limit'
 import { LogGate } from '@polyvac/core/plugin'
 import type { AddedCount, SharedCounts } from '@polyvac/tasks'
 import type { FastifyBaseLogger } from 'fastify'
 import { createHash } from 'node:crypto'
+import type { Count } from './count.js'
+import { DayCounts } from './day-counts.js'
+import { MinuteCounts } from './minute-counts.js'
 
-/** Most names that are counted; the one that was idle longest is forgotten. */
-export const MAX_COUNTED_CALLERS = 10_000
 /** Time in ms for which a replica counts for itself before it adds its counts to those of the others. */
 export const SETTLE_MS = 200
 /** Most counts that are added in one statement. */
 const MAX_SETTLED = 1_000
 
-interface Count { name: string, windowMs: number, value: number, unsent: number, endsAt: number }
-
 /**
- * Counts what callers do, in windows of time. Where replicas share a store, each adds its counts to those of the others
- * every SETTLE_MS; while the database is away, each counts for itself.
+ * Counts what callers do, in windows of time. Each kind has a separate table: names of one kind, of which a caller may
+ * have any number, never push out those of another. Where replicas share a store, each adds its counts to those of
+ * the others every SETTLE_MS; while the database is away, each counts for itself.
  */
 export class CallerCounts {
+  readonly ofAddresses: MinuteCounts
+  readonly ofOwners: MinuteCounts
+  readonly tasks: DayCounts
   #shared: () => SharedCounts | undefined
   readonly #log: FastifyBaseLogger
   readonly #gate = new LogGate()
-  /** In the order of their last use. */
-  // @keyed `address`, `owner` or `tasks`, and an address block or an owner | holds: a number in a window of time |
-  //   whose: the address or the owner | bound: MAX_COUNTED_CALLERS; the one that was idle longest leaves | share: of
-  //   no owner: a name that was idle longest is counted from 0 again | test: apps/host/test/limits.test.ts: the rate
-  //   of an owner is bounded in every protocol, and other owners are not affected
-  readonly #counts = new Map<string, Count>()
-  // @keyed none: the values are entries of `#counts`
+  // @keyed none: the values are live counts of the tables, and those that left them in the last seconds
   readonly #unsent = new Set<Count>()
   #timer: NodeJS.Timeout | undefined
 
   constructor (shared: () => SharedCounts | undefined, log: FastifyBaseLogger) {
     this.#shared = shared
     this.#log = log
-  }
-
-  /** Adds 1 to a count, and returns it. Above `max` it grows no more. */
-  add (name: string, windowMs: number, max: number): { readonly value: number, readonly endsInMs: number } {
-    const now = performance.now()
-    const old = this.#counts.get(name)
-    const count = old === undefined || old.endsAt <= now ? { name, windowMs, value: 0, unsent: 0, endsAt: now + windowMs } : old
-    if (old !== undefined) {
-      this.#counts.delete(name)
-      if (old !== count) this.#unsent.delete(old)
-    } else if (this.#counts.size >= MAX_COUNTED_CALLERS) this.#forgetOldest()
-    this.#counts.set(name, count)
-    if (count.value <= max) this.#change(count, 1)
-    return { value: count.value, endsInMs: count.endsAt - now }
-  }
-
-  /** Takes one addition back. */
-  takeBack (name: string): void {
-    const count = this.#counts.get(name)
-    if (count !== undefined && count.value > 0) this.#change(count, -1)
-  }
-
-  /** The store of @fastify/rate-limit. */
-  get store (): new () => FastifyRateLimitStore {
-    const counts = this
-    return class Store implements FastifyRateLimitStore {
-      incr (name: string, callback: Parameters<FastifyRateLimitStore['incr']>[1], windowMs: number, max: number): void {
-        const { value, endsInMs } = counts.add(name, windowMs, max)
-        callback(null, { current: value, ttl: endsInMs })
-      }
-
-      child (): this { return this }
-    }
+    const change = this.#change.bind(this)
+    this.ofAddresses = new MinuteCounts('address', change)
+    this.ofOwners = new MinuteCounts('owner', change)
+    this.tasks = new DayCounts('tasks', change)
   }
 
   close (): void {
@@ -93,12 +60,6 @@ export class CallerCounts {
     }, SETTLE_MS).unref()
   }
 
-  #forgetOldest (): void {
-    const [[name, count]] = this.#counts as unknown as [[string, Count]]
-    this.#counts.delete(name)
-    this.#unsent.delete(count)
-  }
-
   async #settle (shared: SharedCounts): Promise<void> {
     const sent = new Map<string, { count: Count, by: number }>()
     const added: AddedCount[] = []
@@ -106,11 +67,16 @@ export class CallerCounts {
       if (added.length === MAX_SETTLED) break
       // names are of any length, and may have characters that the database refuses
       const name = createHash('sha256').update(count.name).digest('base64url')
-      sent.set(name, { count, by: count.unsent })
-      added.push({ name, count: count.unsent, windowMs: count.windowMs })
-      count.unsent = 0
+      // an older count of the name has not been sent either; one statement takes a name once
+      if (sent.has(name)) continue
       this.#unsent.delete(count)
+      const { unsent: by, windowMs, isForgotten } = count
+      if (by === 0 || isForgotten === true) continue
+      sent.set(name, { count, by })
+      added.push({ name, count: by, windowMs })
+      count.unsent = 0
     }
+    if (added.length === 0) return
     try {
       for (const { name, count: value, endsInMs } of await shared.add(added)) {
         const { count } = sent.get(name)!
@@ -119,7 +85,7 @@ export class CallerCounts {
       }
     } catch (err) {
       for (const { count, by } of sent.values()) {
-        if (this.#counts.get(count.name) !== count) continue
+        if (count.endsAt <= performance.now()) continue
         count.unsent += by
         this.#unsent.add(count)
       }

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { getHeapStatistics } from 'node:v8'
+import { ADDRESS_PART, shareConnections, type IsProxy } from './address-connections.js'
 
 type Connections = NonNullable<ServiceConfig['connections']>
 
@@ -25,11 +26,11 @@ const CHECK_MS = 1_000
 /** Times and numbers of the connections, with their defaults; times in seconds. */
 export function connectionLimits (given: Connections = {}): Required<Connections> {
   const {
-    max = defaultMax(), first_byte_timeout: firstByte = FIRST_BYTE_TIMEOUT, headers_timeout: headers = HEADERS_TIMEOUT,
+    max = defaultMax(), max_per_address: perAddress = Math.ceil(max * ADDRESS_PART), first_byte_timeout: firstByte = FIRST_BYTE_TIMEOUT, headers_timeout: headers = HEADERS_TIMEOUT,
     body_timeout: body = BODY_TIMEOUT, idle_timeout: idle = IDLE_TIMEOUT, stall_timeout: stall = STALL_TIMEOUT
   } = given
   return {
-    max, first_byte_timeout: firstByte, headers_timeout: headers, body_timeout: Math.max(body, headers), idle_timeout: idle, stall_timeout: stall
+    max, max_per_address: perAddress, first_byte_timeout: firstByte, headers_timeout: headers, body_timeout: Math.max(body, headers), idle_timeout: idle, stall_timeout: stall
   }
 }
 
@@ -37,10 +38,11 @@ export function connectionLimits (given: Connections = {}): Required<Connections
 export const SERVER_OPTIONS = { connectionsCheckingInterval: CHECK_MS } as const
 
 /**
- * Bounds what sockets can hold. Node.js closes slow headers, slow bodies and idle sockets, but it waits for ever for
- * the first byte of a connection, and for a reader that takes nothing of its response.
+ * Bounds what sockets can hold, all together and of each address. Node.js closes slow headers, slow bodies and idle
+ * sockets, but it waits for ever for the first byte of a connection, and for a reader that takes nothing.
+ * @param isProxy whether an address is that of a proxy, which connects for many callers
  */
-export function guardConnections (app: FastifyInstance, limits: Required<Connections>): void {
+export function guardConnections (app: FastifyInstance, limits: Required<Connections>, isProxy: IsProxy): void {
   const { server, log } = app
   const firstByteMs = limits.first_byte_timeout * 1000
   const stallMs = limits.stall_timeout * 1000
@@ -60,6 +62,7 @@ export function guardConnections (app: FastifyInstance, limits: Required<Connect
     const suppressed = gate.pass('drop')
     if (suppressed !== undefined) log.warn({ max: limits.max, suppressed }, 'connections are refused: as many as service.connections.max are open')
   })
+  shareConnections(app, limits.max_per_address, isProxy)
   // @keyed none: a list in order, of the open connections that are checked once; `connections.max`
   const silent = new LinkedSet<{ readonly socket: Socket, readonly since: number }>()
   server.on('connection', (socket: Socket) => {

@@ -8,13 +8,14 @@ import Fastify, { LogController, type FastifyInstance, type FastifyReply, type F
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isProxyOf } from './address-connections.js'
 import { assemble, type Assembly } from './assembly.js'
 import { ConfiguredCallers, guardOperations, loadAuth, mcpAddress, publishMetadata } from './authentication.js'
 import { sendBrowserHeaders } from './browser-headers.js'
 import { CallerCounts } from './caller-counts.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
-import { limitRequests, limitTasks } from './limits.js'
+import { limitRequests } from './limits.js'
 import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
@@ -49,11 +50,11 @@ export interface PolyvacHost {
   readonly gateway: Gateway | undefined
   /** The database of the tasks, without a password; undefined where they are not in one. */
   readonly database: string | undefined
-  /** Replaces the configuration; on an error the current one stays, except for its credentials, and the error is thrown. */
+  /** Replaces the configuration; on an error, which is thrown, the current one stays except for its credentials. */
   reload (config: Config): Promise<void>
   /**
-   * Notes that a changed file was refused, until the next reload: `/ready` shows it, and its problems to administrators.
-   * Credentials that the file does not have any more end.
+   * Notes that a changed file was refused, until the next reload: `/ready` shows that, and to administrators its
+   * problems. Credentials that the file does not have any more end.
    */
   refuse (err: unknown): void
   /** Refuses new calls with 503 and waits for those in progress, at most `ms`. */
@@ -80,6 +81,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   const auth = await loadAuth(settings.switches)
   const callers = new ConfiguredCallers(options.authenticate, settings.switches, auth)
   const { trusted_proxies: proxies } = settings.switches
+  const isProxy = proxies === undefined ? undefined : auth!.trustedProxies(proxies)
   // the plugins log a line for each call with more details
   const app = Fastify({
     logController: new LogController({ disableRequestLogging: true }),
@@ -91,13 +93,13 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: sendFailure,
     clientErrorHandler: refuseConnection,
-    ...proxies !== undefined && { trustProxy: auth!.trustedProxies(proxies) },
+    ...isProxy !== undefined && { trustProxy: isProxy },
     ...options.server
   }) as unknown as FastifyInstance
   const { log } = app
   const connections = connectionLimits(settings.switches.connections)
   const stallMs = connections.stall_timeout * 1000
-  guardConnections(app, connections)
+  guardConnections(app, connections, isProxyOf(options.server?.trustProxy ?? isProxy))
   const { memory_budget: budget } = settings.switches
   if (budget !== undefined) memoryBudget.limit = budget * 1024 * 1024
   logRefusals(app)
@@ -171,7 +173,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     guardHost(app, () => settings.switches)
     await sendBrowserHeaders(app, settings.switches)
     const { limits } = settings.switches
-    if (limits !== undefined) await limitRequests(app, limits, counts)
+    if (limits !== undefined) await limitRequests(app, limits, counts, connections.max_per_address)
     guardOperations(app, authenticate, settings.switches.auth?.open)
     await registerOpenApi(app, version, authenticate)
     registerReadiness(app, {
@@ -223,8 +225,11 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     const { tasks: stored, limits } = settings.switches
     // without a configuration file, no file is written into the working directory, which may have another program's
     // tasks
-    tasks = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, { stateKey: givenKey, ownerShare: limits?.owner_share })
-    if (limits?.owner?.tasks_per_day !== undefined) limitTasks(tasks.store, limits.owner.tasks_per_day, counts)
+    const opened = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, { stateKey: givenKey, ownerShare: limits?.owner_share })
+    const perDay = limits?.owner?.tasks_per_day
+    // the package of the store is loaded by now
+    const limited = perDay === undefined ? undefined : new (await import('./tasks/limited-store.js')).LimitedStore(opened.store, perDay, counts.tasks)
+    tasks = limited === undefined ? opened : { ...opened, store: limited }
     return tasks
   }
 
@@ -247,7 +252,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   async function reload (next: Config, vacs: Vacs, withTools: (options: VacsOptions) => VacsOptions): Promise<void> {
     const nextSettings = toSettings(options, next)
     const { auth: nextAuth } = next.service
-    // first: whatever else fails, a credential that was removed ends
+    // first: also where the rest fails, a credential that was removed ends
     if (nextAuth !== undefined) callers.applyRefused({ auth: nextAuth, isWhole: true, hashes: [] })
     const nextAssembly = await assemble(nextSettings, parts, assembly)
     const old = assembly

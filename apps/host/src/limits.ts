@@ -1,41 +1,68 @@
-import rateLimit, { type CreateRateLimitOptions } from '@fastify/rate-limit'
 import underPressure from '@fastify/under-pressure'
 import type { ServiceConfig } from '@polyvac/core'
-import { addressBlock, auditRequest, isInner, OwnerSlots, ownerOf, setOwnerShare } from '@polyvac/core/plugin'
-import type { TaskStore } from '@polyvac/tasks'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  addressBlock, auditRequest, CallPlace, Disconnects, isInner, outerOf, ownerOf, OwnerSlots, placeOf, setOwnerShare, setPlace, type CallerBound
+} from '@polyvac/core/plugin'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { CallerCounts } from './caller-counts.js'
-import { OverloadedError, RateLimitError, TasksPerDayError } from './errors.js'
+import { OverloadedError, RateLimitError } from './errors.js'
+import type { MinuteCounts } from './minute-counts.js'
 
 type Limits = NonNullable<ServiceConfig['limits']>
 
-const MINUTE_MS = 60_000
-const DAY_MS = 24 * 3_600_000
 /** Interval in ms over which the delay of the event loop is averaged. */
 const SAMPLE_MS = 1_000
 /** Routes by which operators look at a service that is overloaded, and decide about a restart. */
 const WATCHED = ['/health', '/ready', '/metrics']
 
 /**
- * Bounds requests of each address, before its caller is known, and of each owner: in a minute, and at once. A stream
- * counts until it ends. Each process bounds by itself what runs at once.
+ * Bounds the calls of each address, before its caller is known, and of each owner: in a minute, and at once. Each
+ * request is one, and each further member of a batch. A call counts until its response and its work have ended, also
+ * the work for a caller that has disconnected. Each process bounds by itself what runs at once.
+ * @param perAddress calls of one address at once, where the limits do not name a number
  */
 export async function limitRequests (app: FastifyInstance, { owner = {}, address = {}, owner_share: share, event_loop_delay: delay }: Limits,
-  counts: CallerCounts): Promise<void> {
+  counts: CallerCounts, perAddress: number): Promise<void> {
   if (share !== undefined) setOwnerShare(share)
   if (delay !== undefined) await refuseWhenLate(app, delay)
-  await app.register(rateLimit, { global: false, store: counts.store })
   app.addHook('onClose', async () => { counts.close() })
-  const addressOf = (request: FastifyRequest): string => `address ${addressBlock(request.ip)}`
-  const ownerKey = (request: FastifyRequest): string => `owner ${ownerOf(request)}`
-  const checkAddress = checker(app, address, 'one address', addressOf)
-  const checkOwner = checker(app, owner, 'one owner', ownerKey)
-  app.addHook('onRequest', async (request, reply) => {
-    // the caller of an inner request was counted with the outer one
-    if (!isInner(request.socket)) await checkAddress(request, reply)
+  const ofAddresses = new CallerLimits({ at_once: perAddress, ...address }, 'one address', counts.ofAddresses)
+  const ofOwners = new CallerLimits(owner, 'one owner', counts.ofOwners)
+  const disconnects = new Disconnects()
+  app.addHook('onRequest', (request, reply, done) => {
+    const place = placeIn(request)
+    setPlace(request, place)
+    place.hold()
+    disconnects.whenOver(reply, () => { place.release() })
+    if (isOfCaller(request)) attempt(done, () => ofAddresses.bound(request, place, addressBlock(request.ip)))
+    else done()
   })
   // after the onRequest hooks of the plugins, which read the caller
-  app.addHook('preParsing', async (request, reply) => { if (ownerOf(request) !== undefined) await checkOwner(request, reply) })
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    const name = ownerOf(request)
+    if (name === undefined || outerOf(request.socket) !== undefined) done(null, payload)
+    else attempt(done, () => ofOwners.bound(request, placeOf(request)!, name))
+  })
+}
+
+function attempt (done: (err?: Error) => void, work: () => void): void {
+  try {
+    work()
+  } catch (err) {
+    return done(err as Error)
+  }
+  done()
+}
+
+/** A place for a request, or that of the request which it is a part of. */
+function placeIn ({ socket }: FastifyRequest): CallPlace {
+  const outer = outerOf(socket) as FastifyRequest | undefined
+  return (outer === undefined ? undefined : placeOf(outer)) ?? new CallPlace()
+}
+
+/** Whether a request comes from a caller, over HTTP or gRPC: not from the process itself, as over stdio. */
+function isOfCaller ({ socket }: FastifyRequest): boolean {
+  return !isInner(socket) || (outerOf(socket) === undefined && socket.remoteAddress !== undefined)
 }
 
 /** Refuses requests while the event loop is late on average: more work would make each answer later. */
@@ -44,49 +71,49 @@ async function refuseWhenLate (app: FastifyInstance, seconds: number): Promise<v
     maxEventLoopDelay: seconds * 1000,
     sampleInterval: SAMPLE_MS,
     pressureHandler (request) {
-      if (isInner(request.socket) || WATCHED.includes(request.routeOptions.url ?? '')) return
+      if (!isOfCaller(request) || WATCHED.includes(request.routeOptions.url ?? '')) return
       auditRequest(request, ownerOf(request), 'OVERLOAD')
       throw Object.assign(new OverloadedError(), { headers: { 'retry-after': String(SAMPLE_MS / 1000) } })
     }
   })
 }
 
-function checker (app: FastifyInstance, { requests_per_minute: max, at_once: atOnce }: NonNullable<Limits['owner']>, whose: string,
-  keyOf: (request: FastifyRequest) => string): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
-  const slots = atOnce === undefined ? undefined : new OwnerSlots({ part: `requests of ${whose}`, total: Number.MAX_SAFE_INTEGER, share: atOnce })
-  const isOver = max === undefined
-    ? undefined
-    : app.createRateLimit({ max, timeWindow: MINUTE_MS, keyGenerator: keyOf } satisfies CreateRateLimitOptions)
-  return async (request, reply) => {
-    const rate = await isOver?.(request)
-    if (rate !== undefined && !rate.isAllowed && rate.isExceeded) {
-      auditRequest(request, ownerOf(request), 'RATE_LIMIT')
-      throw Object.assign(new RateLimitError(whose, max!), { headers: { 'retry-after': String(rate.ttlInSeconds) } })
-    }
-    if (slots === undefined) return
-    const key = keyOf(request)
-    if (!slots.tryTake(key)) {
-      auditRequest(request, ownerOf(request), 'AT_ONCE')
-      throw slots.refusal()
-    }
-    // emitted once, when the response is complete or its connection is lost
-    reply.raw.once('close', () => { slots.release(key) })
-  }
-}
+/** The limits of each owner, or of each address. */
+class CallerLimits {
+  readonly #slots: OwnerSlots | undefined
+  readonly #max: number | undefined
+  readonly #whose: string
+  readonly #counts: MinuteCounts
 
-/** Bounds the tasks that each owner creates in a day, of UTC. */
-export function limitTasks (store: TaskStore, max: number, counts: CallerCounts): void {
-  const create = store.create.bind(store)
-  store.create = async (owner, task) => {
-    const today = Math.floor(Date.now() / DAY_MS)
-    const name = `tasks ${today} ${owner}`
-    if (counts.add(name, DAY_MS, max).value > max) {
-      const seconds = Math.ceil(((today + 1) * DAY_MS - Date.now()) / 1000)
-      throw Object.assign(new TasksPerDayError(max), { headers: { 'retry-after': String(seconds) } })
+  constructor ({ requests_per_minute: max, at_once: atOnce }: NonNullable<Limits['owner']>, whose: string, counts: MinuteCounts) {
+    this.#slots = atOnce === undefined ? undefined : new OwnerSlots({ part: `calls of ${whose}`, total: Number.MAX_SAFE_INTEGER, share: atOnce })
+    this.#max = max
+    this.#whose = whose
+    this.#counts = counts
+  }
+
+  /** Counts a request, and binds its place to these limits. @throws RATE_LIMIT (429), OWNER_SHARE_USED (503) */
+  bound (request: FastifyRequest, place: CallPlace, caller: string): void {
+    const bound: CallerBound = {
+      count: () => { this.#count(request, caller) },
+      take: () => { this.#take(request, caller) },
+      leave: () => { this.#slots?.release(caller) }
     }
-    const created = await create(owner, task)
-    // the same request as before
-    if (!created.created) counts.takeBack(name)
-    return created
+    bound.count()
+    place.add(bound)
+  }
+
+  #count (request: FastifyRequest, caller: string): void {
+    const max = this.#max
+    const seconds = max === undefined ? undefined : this.#counts.add(caller, max)
+    if (seconds === undefined) return
+    auditRequest(request, ownerOf(request), 'RATE_LIMIT')
+    throw Object.assign(new RateLimitError(this.#whose, max!), { headers: { 'retry-after': String(seconds) } })
+  }
+
+  #take (request: FastifyRequest, caller: string): void {
+    if (this.#slots === undefined || this.#slots.tryTake(caller)) return
+    auditRequest(request, ownerOf(request), 'AT_ONCE')
+    throw this.#slots.refusal()
   }
 }

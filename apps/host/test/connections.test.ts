@@ -18,8 +18,8 @@ async function host (t: Test, connections: HostOptions['connections'], options: 
 }
 
 /** A connection; `text` is what it received. */
-function client (t: Test, app: FastifyInstance): Socket & { text: string } {
-  const socket = Object.assign(connect((app.server.address() as AddressInfo).port, '127.0.0.1'), { text: '' })
+function client (t: Test, app: FastifyInstance, localAddress = '127.0.0.1'): Socket & { text: string } {
+  const socket = Object.assign(connect({ port: (app.server.address() as AddressInfo).port, host: '127.0.0.1', localAddress }), { text: '' })
   t.teardown(() => socket.destroy())
   socket.setEncoding('utf8').on('data', (text: string) => { socket.text += text }).on('error', () => {})
   return socket
@@ -52,7 +52,7 @@ test('slow headers and slow bodies end with 408, and an idle connection is close
 
 test('connections beyond the bound are refused, with one log line, until others close', async t => {
   const lines: Array<{ msg: string }> = []
-  const app = await host(t, { max: 3 }, { server: { logger: { level: 'warn', stream: { write: (line: string) => { lines.push(JSON.parse(line)) } } } } })
+  const app = await host(t, { max: 3, max_per_address: 3 }, { server: { logger: { level: 'warn', stream: { write: (line: string) => { lines.push(JSON.parse(line)) } } } } })
   const open = [1, 2, 3].map(() => client(t, app))
   for (const socket of open) socket.write(QUESTION)
   await until(() => open.every(({ text }) => text.includes('200 OK')), 'three are served')
@@ -67,6 +67,38 @@ test('connections beyond the bound are refused, with one log line, until others 
     await Promise.race([once(next, 'data'), closed(next)])
     return next.text.includes('200 OK')
   }, 'a place is free')
+})
+
+test('one address has a quarter of the connections, so that it does not shut out the others', async t => {
+  const lines: Array<{ code?: string, address?: string }> = []
+  const logger = { level: 'warn', stream: { write: (line: string) => { lines.push(JSON.parse(line)) } } }
+  const app = await host(t, { max: 20 }, { server: { logger } })
+  const greedy = Array.from({ length: 20 }, () => client(t, app))
+  await until(() => greedy.filter(({ closed }) => closed).length === 15, 'fifteen of twenty are closed')
+  const served = async (address: string): Promise<boolean> => {
+    const next = client(t, app, address)
+    next.write(QUESTION)
+    await Promise.race([once(next, 'data'), closed(next)])
+    next.destroy()
+    return next.text.includes('200 OK')
+  }
+  t.ok(await served('127.0.0.2'), 'another address has a place')
+  t.notOk(await served('127.0.0.1'))
+  t.match(lines.filter(({ code }) => code !== undefined), [{ code: 'ADDRESS_CONNECTIONS', address: '127.0.0.1', max: 5 }])
+  for (const socket of greedy) socket.destroy()
+  await until(async () => await served('127.0.0.1'), 'the places come back')
+})
+
+test('the connections of a trusted proxy, and those of a process to itself, have no bound of an address', async t => {
+  const app = await host(t, { max: 8 }, { trusted_proxies: ['127.0.0.1'] })
+  const open = Array.from({ length: 8 }, () => client(t, app))
+  for (const socket of open) socket.write(QUESTION)
+  await until(() => open.every(({ text }) => text.includes('200 OK')), 'all are served')
+  const own = await host(t, { max: 4, max_per_address: 1 })
+  const form = 'vac=demo&question=x'
+  const asking = client(t, own)
+  asking.write(`POST /ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${form.length}\r\n\r\n${form}`)
+  await until(() => asking.text.includes('200 OK'), 'a form is answered over a connection within the process')
 })
 
 test('a reader that takes nothing is disconnected, and an interpreter that is silent for longer is not', async t => {

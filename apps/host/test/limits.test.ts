@@ -1,4 +1,6 @@
 import { addressBlock, memoryBudget, OWNER_SHARE, OwnerSlots, setOwnerShare } from '@polyvac/core/plugin'
+import { Client, credentials, Metadata } from '@grpc/grpc-js'
+import { a2aGrpc } from '@polyvac/a2a/grpc'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -68,12 +70,62 @@ test('requests and streams of an owner, or an address, at once are bounded, and 
     t.equal(first.response.statusCode, 200)
     t.equal(await status(), 503, 'a stream has the one place')
     first.sent.on('error', () => {}).destroy()
-    await until(async () => await status() === 200, 'the place of a stream that was cut is free')
+    t.equal(await status(), 503, 'the interpreter of a stream that was cut has it still')
     open()
+    await until(async () => await status() === 200, 'the place is free once the interpreter has ended')
     const second = await stream()
     await once(second.response.resume(), 'end')
     await until(async () => await status() === 200, 'the place of a stream that ended is free')
   }
+})
+
+test('one address has a quarter of the connections as calls at once, and each owner of it more than a place', async t => {
+  const release: Array<() => void> = []
+  const { ask } = await hostWith(t, {}, {
+    connections: { max: 8 },
+    async stream_interpreter () {
+      await new Promise<void>(resolve => { release.push(resolve) })
+      return 'x'
+    }
+  })
+  const waiting = ['alice', 'bob'].map(async owner => await ask(owner, '/vac/docs', { user_input: 'x' }))
+  await until(() => release.length === 2, 'two run')
+  t.match(await ask('carol'), { statusCode: 503, body: /calls of one address/ })
+  for (const go of release) go()
+  for (const { statusCode } of await Promise.all(waiting)) t.equal(statusCode, 200)
+  t.equal((await ask('carol')).statusCode, 200)
+})
+
+test('a form counts once, and needs one place', async t => {
+  const { app } = await hostWith(t, { owner: { requests_per_minute: 2, at_once: 1 }, address: { at_once: 1 } })
+  const form = { method: 'POST', url: '/ask', payload: 'vac=docs&question=x', headers: { authorization: 'alice', 'content-type': 'application/x-www-form-urlencoded' } } as const
+  t.strictSame([await app.inject(form), await app.inject(form), await app.inject(form)].map(({ statusCode }) => statusCode), [200, 200, 429])
+})
+
+test('the limits of owners and addresses hold over gRPC', async t => {
+  const minute = async (limits: HostOptions['limits']) => {
+    const { app } = await hostWith(t, limits, A2A)
+    const grpc = await a2aGrpc(app)
+    await app.ready()
+    const client = new Client(`127.0.0.1:${grpc.port}`, credentials.createInsecure())
+    t.teardown(() => { client.close() })
+    const same = (bytes: Buffer): Buffer => bytes
+    return async (owner: string): Promise<string> => {
+      const metadata = new Metadata()
+      metadata.set('a2a-version', '1.0')
+      metadata.set('authorization', owner)
+      return await new Promise(resolve => {
+        client.makeUnaryRequest('/lf.a2a.v1.A2AService/ListTasks', same, same, Buffer.alloc(0), metadata, err => { resolve(err?.message ?? 'served') })
+      })
+    }
+  }
+  const ofOwner = await minute({ owner: { requests_per_minute: 2 } })
+  t.strictSame([await ofOwner('alice'), await ofOwner('alice')], ['served', 'served'])
+  t.match(await ofOwner('alice'), /in a minute/)
+  t.equal(await ofOwner('bob'), 'served')
+  const ofAddress = await minute({ address: { requests_per_minute: 2 } })
+  t.strictSame([await ofAddress('alice'), await ofAddress('bob')], ['served', 'served'])
+  t.match(await ofAddress('carol'), /in a minute/)
 })
 
 test('while the event loop is late, requests of each protocol are refused, and /health is not', async t => {

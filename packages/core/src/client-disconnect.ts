@@ -28,4 +28,19 @@ export class Disconnects {
     if (socket.destroyed) onDisconnect()
     return () => { node.remove() }
   }
+
+  /** Calls `onOver` once, when the response is complete or the caller has disconnected. */
+  whenOver (reply: FastifyReply, onOver: () => void): void {
+    let isOver = false
+    const end = (): void => {
+      if (isOver) return
+      isOver = true
+      unwatch()
+      onOver()
+    }
+    let unwatch = (): void => {}
+    reply.raw.once('close', end)
+    unwatch = this.watch(reply, end)
+    if (isOver) unwatch()
+  }
 }

@@ -133,6 +133,9 @@ export const ServiceConfig = Type.Object({
     max: Type.Optional(Type.Integer({
       minimum: 1, description: 'most connections at once; default 10000, or fewer where the heap or the file descriptors are few'
     })),
+    max_per_address: Type.Optional(Type.Integer({
+      minimum: 1, description: 'most connections of one address, except those of `trusted_proxies`; of IPv6 a network of 64 bits is one; default a quarter of `max`'
+    })),
     first_byte_timeout: Type.Optional(seconds('for the first byte of a connection; default 20')),
     headers_timeout: Type.Optional(seconds('for the headers of a request; default 20')),
     body_timeout: Type.Optional(seconds('for a whole request; default 60')),
@@ -152,13 +155,13 @@ export const ServiceConfig = Type.Object({
   helmet: Type.Optional(Type.Boolean({ description: 'sends the security headers of @fastify/helmet; default: false' })),
   limits: Type.Optional(Type.Object({
     owner: Type.Optional(Type.Object({
-      requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one owner in a minute' })),
-      at_once: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one owner at once; a stream is one until it ends' })),
+      requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one owner in a minute; each member of a batch is one' })),
+      at_once: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one owner at once, with each member of a batch; one counts until its response and its interpreter have ended' })),
       tasks_per_day: Type.Optional(Type.Integer({ minimum: 1, description: 'tasks that one owner creates in a day, of UTC' }))
     }, { additionalProperties: false, description: 'bounds for each owner' })),
     address: Type.Optional(Type.Object({
       requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one address in a minute, also those without valid credentials' })),
-      at_once: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one address at once' }))
+      at_once: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one address at once, as for an owner; default a quarter of `connections.max`' }))
     }, { additionalProperties: false, description: 'bounds for each address; of IPv6 a network of 64 bits is one' })),
     owner_share: Type.Optional(Type.Number({
       exclusiveMinimum: 0, maximum: 1, description: 'part of the memory budget, of shared places and of the task store that one owner may have; default 0.25'

@@ -14,12 +14,13 @@ import { takeTurn } from './turns.js'
 import {
   CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
 } from './errors.js'
+import type { CallPlace, PlacedCall } from './call-place.js'
 import type { Interpreter, InterpreterCallback } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import type { LinkedNode } from './linked-set.js'
 import type { Log } from './log.js'
 import type { ToolAccess } from './tools.js'
-import type { Answer, Chunk, Progress, VacCall } from './vac.js'
+import type { Answer, Chunk, Progress } from './vac.js'
 
 /** Longest time in ms that ready chunks may block the event loop: an endless source must not hide a disconnect. */
 const MAX_BURST_MS = 5
@@ -47,7 +48,7 @@ type Pulled = { readonly result: IteratorResult<unknown> } | { readonly err: unk
  */
 export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedCall {
   readonly #run: Run
-  readonly #call: VacCall
+  readonly #call: PlacedCall
   #state: 'new' | 'running' | 'over' = 'new'
   /** Whether the caller wants only the Answer. */
   #whole = false
@@ -55,6 +56,8 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #onAbort: (() => void) | undefined
   #deadline: Deadline | undefined
   #release: (() => void) | undefined
+  /** Held until the interpreter has ended, which may be after the run. */
+  #place: CallPlace | undefined
   #guarded: LinkedNode<GuardedCall> | undefined
   #observed: ObservedCall | undefined
   #stop: AbortController | undefined
@@ -70,6 +73,8 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   /** The item or the end of the source that came while no reader waited. */
   #pulled: Pulled | undefined
   #pulling = false
+  /** Whether the source has yet to close. */
+  #leaving = false
   #onItem: ((result: IteratorResult<unknown>) => void) | undefined
   #onError: ((err: unknown) => void) | undefined
   readonly #kept = new KeptText()
@@ -81,7 +86,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #count = 0
   #burstStart = 0
 
-  constructor (run: Run, call: VacCall) {
+  constructor (run: Run, call: PlacedCall) {
     this.#run = run
     this.#call = call
   }
@@ -158,7 +163,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       this.#observed = observeCall(this.#run, call)
       this.#release = admit?.(call.principal?.owner)
       this.#guarded = guardCall(this)
-      const { signal, timeoutMs } = call
+      const { signal, timeoutMs, place } = call
       if (signal !== undefined) {
         this.#onAbort = () => this.#abort(reasonOf(signal.reason))
         if (signal.aborted) return this.#onAbort()
@@ -167,6 +172,8 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       if (timeoutMs !== undefined) {
         this.#deadline = new Deadline(timeoutMs, () => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)))
       }
+      place?.hold()
+      this.#place = place
       const extra = makeExtra(call, config, this.#observed?.toolsOf(this.#run) ?? this.#run, this)
       const history = call.history === undefined ? [] : [...call.history]
       this.#receive(this.#step(() => interpreter(call.question, vac, history, extra)))
@@ -186,12 +193,14 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     const source = iteratorOf(returned)
     if (source !== undefined) {
       this.#source = source
+      if (this.#state === 'over') this.#leave()
     } else if (isThenable(returned)) {
       this.#pulling = true
       returned.then(value => {
         this.#pulling = false
         this.#receive(value)
         this.#feed()
+        this.#freePlace()
       }, this.#errorHandler)
     } else {
       this.#hold({ result: { done: true, value: returned } })
@@ -243,6 +252,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
         this.#pulling = false
         this.#hold({ result })
         this.#feed()
+        this.#freePlace()
       }
       result.then(this.#onItem, this.#errorHandler)
     } catch (err) {
@@ -255,6 +265,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       this.#pulling = false
       this.#hold({ err })
       this.#feed()
+      this.#freePlace()
     }
     return this.#onError
   }
@@ -368,10 +379,29 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     this.#deadline?.clear()
     if (this.#onAbort !== undefined) this.#call.signal?.removeEventListener('abort', this.#onAbort)
     this.#pushed?.close()
-    if (this.#aborted) leave(this.#source)
+    if (this.#aborted) this.#leave()
     this.#guarded?.remove()
     this.#kept.release()
     this.#release?.()
+    this.#freePlace()
+  }
+
+  /** Closes the source. A generator that goes on returns once it has come to its next `yield`. */
+  #leave (): void {
+    const left = leave(this.#source)
+    if (this.#place === undefined || left === undefined) return
+    this.#leaving = true
+    left.then(() => {
+      this.#leaving = false
+      this.#freePlace()
+    })
+  }
+
+  /** Gives the place back, unless the interpreter goes on after the run. */
+  #freePlace (): void {
+    if (this.#state !== 'over' || this.#pulling || this.#leaving) return
+    this.#place?.release()
+    this.#place = undefined
   }
 }
 

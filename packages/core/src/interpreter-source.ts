@@ -8,11 +8,14 @@ export function iteratorOf (value: unknown): Source | undefined {
   return Symbol.iterator in value ? (value as Iterable<unknown>)[Symbol.iterator]() : undefined
 }
 
-/** Closes the source without waiting for it: a source that hangs would never settle. */
-export function leave (source: Source | undefined): void {
+/** Closes the source. The promise resolves when it has closed, which a source that hangs never does. */
+export function leave (source: Source | undefined): Promise<void> | undefined {
+  const ignore = (): void => { /* the run is over and its outcome is sent */ }
   try {
-    Promise.resolve(source?.return?.()).catch(() => { /* the run is over and its outcome is sent */ })
+    const left = source?.return?.()
+    return isThenable(left) ? Promise.resolve(left).then(ignore, ignore) : undefined
   } catch { /* a sync generator that is still running, or throws in its finally block */ }
+  return undefined
 }
 
 export function isThenable<T> (value: T | PromiseLike<T>): value is PromiseLike<T> {

@@ -20,6 +20,7 @@ export { Bytes, isLargeJson, isLargeText, jsonBytes, textPieces } from './json-p
 export { takeTurn } from './turns.js'
 export { LightAbort, type AbortSignalLike } from './light-abort.js'
 export { auditRequest, authenticateCallers, mayAdminister, ownerOf, requireAdmin, type PrincipalOf } from './authentication.js'
+export { CallPlace, placedMemory, placeOf, setPlace, type CallerBound, type PlacedCall } from './call-place.js'
 export { auditRefusal, type Refusal } from './audit.js'
 export { accessKey, ADMINISTRATION, mayUse, mayUseAll, missingScopes, usableVacs, vacsFor, type Thing } from './access.js'
 export { callerFields, callerOfFields, MAX_OWNER_CHARS, ownerProblem, type CallerFields } from './principal.js'
@@ -52,7 +53,7 @@ export { readUsage, TokenUsage, usageOf } from './usage.js'
 export { BoundLog, silentLog } from './log.js'
 export { OpenCalls } from './open-calls.js'
 export { SseBody, MAX_UNREAD_CHARS } from './sse-body.js'
-export { innerRequest, isInner, type InnerRequest } from './in-process.js'
+export { innerRequest, isInner, outerOf, type InnerRequest } from './in-process.js'
 export {
   readOptions, integer, milliseconds, number, flag, text, oneOf, texts, callback, withMethod, optional, required
 } from './options.js'

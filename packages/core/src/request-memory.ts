@@ -74,11 +74,7 @@ function isLarge (payload: unknown): payload is string | Buffer {
 
 /** Counts nothing of a request any more once its response has ended, or its client has disconnected. */
 function releaseAtEnd (reply: FastifyReply, held: HeldBytes): void {
-  const unwatch = disconnects.watch(reply, () => { held.release() })
-  reply.raw.once('close', () => {
-    unwatch()
-    held.release()
-  })
+  disconnects.whenOver(reply, () => { held.release() })
 }
 
 /**

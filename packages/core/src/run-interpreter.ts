@@ -1,7 +1,8 @@
 import { VacInvalidResultError } from './errors.js'
 import { isAnswer } from './interpreter-chunk.js'
 import { InterpreterRun, type Run } from './interpreter-run.js'
-import type { Answer, Chunk, VacCall } from './vac.js'
+import type { PlacedCall } from './call-place.js'
+import type { Answer, Chunk } from './vac.js'
 
 /**
  * Runs an interpreter of any of the five forms as one stream: text and progress as they come, the Answer last. An
@@ -9,12 +10,12 @@ import type { Answer, Chunk, VacCall } from './vac.js'
  * reader sets the pace: the next chunk is pulled when the last one was taken. Leaving the loop, the call's signal and
  * the timeout abort `extra.signal`; the run does not wait for an interpreter that ignores it.
  */
-export function runInterpreter (run: Run, call: VacCall): AsyncIterableIterator<Chunk> {
+export function runInterpreter (run: Run, call: PlacedCall): AsyncIterableIterator<Chunk> {
   return new InterpreterRun(run, call)
 }
 
 /** Runs an interpreter to its end and returns only the Answer. */
-export function askInterpreter (run: Run, call: VacCall): Promise<Answer> {
+export function askInterpreter (run: Run, call: PlacedCall): Promise<Answer> {
   return new InterpreterRun(run, call).answer()
 }
 

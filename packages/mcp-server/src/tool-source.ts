@@ -1,5 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
-import type { AbortSignalLike } from '@polyvac/core/plugin'
+import type { AbortSignalLike, CallPlace } from '@polyvac/core/plugin'
 import type {
   CallProgress, ClientCapabilities, Completion, CompletionArgument, CompletionRef, Era, InputRequests, InputResponses,
   ListKind, LogLevel, LogMessage
@@ -188,6 +188,8 @@ export interface CallContext {
   readonly relay?: Relay | undefined
   /** The lowest level of log messages that the caller asked for. */
   readonly logLevel?: LogLevel | undefined
+  /** The place of the call among those of its caller: pass it to calls of VACs. */
+  readonly place?: CallPlace | undefined
   /**
    * Ends the connection of a long call if its caller can resume the stream, after `retryMs` (sessions of 2025-11-25).
    * It has no effect on other calls.

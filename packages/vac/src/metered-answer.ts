@@ -1,5 +1,5 @@
 import type { Answer, Chunk, Principal, Protocol, Vac, VacCall } from '@polyvac/core'
-import { CallRecord, type AbortSignalLike, type OpenStreams, type Text } from '@polyvac/core/plugin'
+import { CallRecord, placeOf, type AbortSignalLike, type OpenStreams, type PlacedCall, type Text } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** One question of a request to a VAC. */
@@ -23,7 +23,7 @@ export async function meterAnswer<T> (streams: OpenStreams, request: FastifyRequ
   const { vac, protocol, question, history, extra, timeoutMs, principal } = asked
   const { signal, end } = streams.begin(reply)
   const record = new CallRecord({ vac: vac.name, protocol, principal }, request.log)
-  const metered = new MeteredVac(vac, { question, history, extra, timeoutMs, signal, protocol, principal, log: request.log }, record)
+  const metered = new MeteredVac(vac, { question, history, extra, timeoutMs, signal, protocol, principal, log: request.log, place: placeOf(request) }, record)
   try {
     return await send(metered, signal)
   } catch (err) {
@@ -36,7 +36,7 @@ export async function meterAnswer<T> (streams: OpenStreams, request: FastifyRequ
 
 /** A call of a VAC, with its record. */
 export class MeteredVac {
-  constructor (readonly vac: Vac, readonly call: VacCall, readonly record: CallRecord) {}
+  constructor (readonly vac: Vac, readonly call: PlacedCall, readonly record: CallRecord) {}
 
   async ask (): Promise<Answer> {
     return this.record.answered(await this.vac.ask(this.call))

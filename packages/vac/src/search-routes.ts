@@ -1,5 +1,5 @@
 import { ErrorBody, type Principal } from '@polyvac/core'
-import { CallRecord, MemorySearchInput, MemorySearchResult, NOT_BLANK, searchMemory, type ExposedVacs, type OpenStreams } from '@polyvac/core/plugin'
+import { CallRecord, MemorySearchInput, MemorySearchResult, NOT_BLANK, placedMemory, placeOf, searchMemory, type ExposedVacs, type OpenStreams } from '@polyvac/core/plugin'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -44,7 +44,7 @@ export function addSearchRoutes (host: FastifyInstance, { vacsOf, streams, princ
     const record = new CallRecord({ vac: vac.name, protocol: 'direct', skill: 'memory', principal: principalOf(request) }, request.log)
     const { signal, end } = streams.begin(reply)
     try {
-      const found = await searchMemory(vac, input, { signal, timeoutMs, owner: principalOf(request)?.owner })
+      const found = await searchMemory(placedMemory(vac, placeOf(request)), input, { signal, timeoutMs, owner: principalOf(request)?.owner })
       record.outcome = 'completed'
       return found
     } catch (err) {

@@ -69,8 +69,9 @@ async function refuseOtherTypes (request: FastifyRequest): Promise<void> {
 }
 
 /** Asks over the direct route. */
-async function ask (app: FastifyInstance, { headers, socket }: FastifyRequest, reply: FastifyReply, disconnects: Disconnects,
+async function ask (app: FastifyInstance, request: FastifyRequest, reply: FastifyReply, disconnects: Disconnects,
   vac: string, question: string): Promise<Pick<Asked, 'answer' | 'problem'> & { status: number }> {
+  const { headers, socket } = request
   const stop = new AbortController()
   const unwatch = disconnects.watch(reply, () => { stop.abort() })
   try {
@@ -81,6 +82,7 @@ async function ask (app: FastifyInstance, { headers, socket }: FastifyRequest, r
       headers: { ...kept, 'content-type': 'application/json', connection: 'close' },
       body: JSON.stringify({ user_input: question }),
       remoteAddress: socket.remoteAddress,
+      outer: request,
       signal: stop.signal
     })
     const answered = await response

@@ -1,6 +1,7 @@
 import { within } from '@polyvac/core/plugin'
 import type { DeliverOptions, DeliveryHandler, ReplicaLink, SharedCounts, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ForwardingStore } from './forwarding-store.js'
 
 /** First and longest pause between two attempts to open the store, in ms. */
 const RETRY_MS = 250
@@ -21,7 +22,7 @@ export interface Attempts {
  * A store whose database may not be reachable when the host starts: it is opened again until it opens. Until then each
  * call fails with 503, and workers wait.
  */
-export class WaitingStore implements TaskStore {
+export class WaitingStore extends ForwardingStore {
   readonly #store: TaskStore
   readonly #attempts: Attempts
   readonly #stop = new AbortController()
@@ -29,12 +30,13 @@ export class WaitingStore implements TaskStore {
   #isOpen = false
 
   constructor (store: TaskStore, attempts: Attempts) {
+    super()
     this.#store = store
     this.#attempts = attempts
   }
 
   /** Resolves when the store is open, also where that takes for ever; rejects where waiting cannot help. */
-  open (): Promise<void> {
+  override open (): Promise<void> {
     this.#opening ??= this.#open()
     return this.#opening
   }
@@ -53,60 +55,52 @@ export class WaitingStore implements TaskStore {
     }
   }
 
-  async close (): Promise<void> {
+  override async close (): Promise<void> {
     this.#stop.abort()
     // an attempt may wait for a server that does not answer
     const closing = this.#store.close()
     await (this.#isOpen ? closing : within(closing, CLOSE_MS))
   }
 
-  async health (): ReturnType<TaskStore['health']> {
+  override async health (): ReturnType<TaskStore['health']> {
     return this.#isOpen ? await this.#store.health() : { ok: false, detail: this.#attempts.makeRefusal().message }
   }
 
-  async backlog (): ReturnType<TaskStore['backlog']> {
+  override async backlog (): ReturnType<TaskStore['backlog']> {
     return this.#isOpen ? await this.#store.backlog() : []
   }
 
-  get replicas (): ReplicaLink | undefined { return this.#store.replicas }
-
-  readonly shared: SharedValues = {
+  readonly #shared: SharedValues = {
     get: async (name: string) => await this.#values.get(name),
     putIfAbsent: async (name: string, value: string) => await this.#values.putIfAbsent(name, value),
     replace: async (name: string, before: string, value: string) => await this.#values.replace(name, before, value)
   }
 
-  readonly counts: SharedCounts = { add: async counts => await this.#now.counts!.add(counts) }
+  readonly #counts: SharedCounts = { add: async counts => await this.inner.counts!.add(counts) }
 
-  readonly signIns: SignInRecords = {
-    get: async (owner, server) => await this.#now.signIns!.get(owner, server),
-    replace: async (owner, server, before, after) => await this.#now.signIns!.replace(owner, server, before, after)
+  readonly #signIns: SignInRecords = {
+    get: async (owner, server) => await this.inner.signIns!.get(owner, server),
+    replace: async (owner, server, before, after) => await this.inner.signIns!.replace(owner, server, before, after)
   }
 
-  get #values (): SharedValues { return this.#now.shared! }
+  get #values (): SharedValues { return this.inner.shared! }
 
-  get #now (): TaskStore {
+  protected get inner (): TaskStore {
     if (!this.#isOpen) throw this.#attempts.makeRefusal()
     return this.#store
   }
 
-  async create (...args: Parameters<TaskStore['create']>): ReturnType<TaskStore['create']> { return await this.#now.create(...args) }
-  async get (...args: Parameters<TaskStore['get']>): ReturnType<TaskStore['get']> { return await this.#now.get(...args) }
-  async list (...args: Parameters<TaskStore['list']>): ReturnType<TaskStore['list']> { return await this.#now.list(...args) }
-  async cancel (...args: Parameters<TaskStore['cancel']>): ReturnType<TaskStore['cancel']> { return await this.#now.cancel(...args) }
-  async provideInput (...args: Parameters<TaskStore['provideInput']>): ReturnType<TaskStore['provideInput']> { return await this.#now.provideInput(...args) }
-  events (...args: Parameters<TaskStore['events']>): ReturnType<TaskStore['events']> { return this.#now.events(...args) }
-  async setPush (...args: Parameters<TaskStore['setPush']>): ReturnType<TaskStore['setPush']> { return await this.#now.setPush(...args) }
-  async getPush (...args: Parameters<TaskStore['getPush']>): ReturnType<TaskStore['getPush']> { return await this.#now.getPush(...args) }
-  async listPush (...args: Parameters<TaskStore['listPush']>): ReturnType<TaskStore['listPush']> { return await this.#now.listPush(...args) }
-  async deletePush (...args: Parameters<TaskStore['deletePush']>): ReturnType<TaskStore['deletePush']> { return await this.#now.deletePush(...args) }
-  async purge (...args: Parameters<TaskStore['purge']>): ReturnType<TaskStore['purge']> { return await this.#now.purge(...args) }
+  // handed out before the store is open
+  override get shared (): SharedValues { return this.#shared }
+  override get counts (): SharedCounts { return this.#counts }
+  override get signIns (): SignInRecords { return this.#signIns }
+  override get replicas (): ReplicaLink | undefined { return this.#store.replicas }
 
-  work (handler: TaskHandler, options?: WorkOptions): TaskWorker {
+  override work (handler: TaskHandler, options?: WorkOptions): TaskWorker {
     return this.#startLater(() => this.#store.work(handler, options))
   }
 
-  deliver (handler: DeliveryHandler, options?: DeliverOptions): TaskWorker {
+  override deliver (handler: DeliveryHandler, options?: DeliverOptions): TaskWorker {
     return this.#startLater(() => this.#store.deliver(handler, options))
   }
 

@@ -1,5 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
-import { CallAbortedError, isRecord, LightAbort, type AbortSignalLike, type Disconnects } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, LightAbort, type AbortSignalLike, type CallPlace, type Disconnects } from '@polyvac/core/plugin'
 import {
   LOG_LEVELS,
   type CallProgress, type ClientCapabilities, type Era, type InputRequests, type InputResponses, type LogLevel,
@@ -14,7 +14,7 @@ import type { Sent } from '../sessions/shared-session.js'
 import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
 
 export interface CallOptions
-  extends Pick<Call, 'request' | 'response' | 'id' | 'method' | 'params' | 'principal' | 'sessionId'> {
+  extends Pick<Call, 'request' | 'response' | 'id' | 'method' | 'params' | 'principal' | 'place' | 'sessionId'> {
   readonly disconnects: Disconnects
   readonly sent?: Sent | undefined
 }
@@ -27,6 +27,8 @@ export abstract class Call implements CallContext {
   readonly method: string
   readonly params: Params
   readonly principal: Principal | undefined
+  /** Held until the handler has ended; undefined where the caller has no bounds. */
+  readonly place: CallPlace | undefined
   abstract readonly era: Era
   abstract readonly protocolVersion: Revision
   abstract readonly capabilities: ClientCapabilities
@@ -41,13 +43,14 @@ export abstract class Call implements CallContext {
   #unstored: number
   #isOver = false
 
-  constructor ({ request, response, id, method, params, principal, disconnects, sessionId, sent }: CallOptions) {
+  constructor ({ request, response, id, method, params, principal, place, disconnects, sessionId, sent }: CallOptions) {
     this.request = request
     this.response = response
     this.id = id
     this.method = method
     this.params = params
     this.principal = principal
+    this.place = place
     this.#disconnects = disconnects
     this.sessionId = sessionId
     this.#progress = sent?.progress ?? -Infinity

@@ -3,7 +3,10 @@ import type { Json } from '../protocol/rpc.js'
 import type { Call } from './call.js'
 import { protocolError, rpcErrorOf } from './failures.js'
 
-/** Answers a request with the JSON that `work` resolves to. It never rejects: a failure is answered with an error. */
+/**
+ * Answers a request with the JSON that `work` resolves to, and gives back its place then. It never rejects: a failure is
+ * answered with an error.
+ */
 export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () => Promise<Json>): Promise<void> {
   const span = spanOf(call)
   let node
@@ -16,6 +19,7 @@ export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () 
   } finally {
     span?.end()
     if (node !== undefined) openCalls.remove(node)
+    call.place?.release()
   }
 }
 

@@ -1,4 +1,4 @@
-import { CallAbortedError, isRecord, mayUse, MemoryBudgetError, type OpenCalls } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, mayUse, MemoryBudgetError, placeOf, type CallPlace, type OpenCalls } from '@polyvac/core/plugin'
 import {
   ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities,
   type LegacyRevision, type ListKind
@@ -159,16 +159,24 @@ export class Legacy {
   }
 
   #call (...[request, { id, method, params = {} }, response, revision, session, sent]: CallArguments): void {
-    const handler = legacyMethods.get(method)
-    if (handler === undefined) return response.end(errorText(id, unknownMethod(method)))
+    let place: CallPlace | undefined
     try {
+      // the calls of a GET were counted with the requests that sent them
+      place = placeOf(request)?.next(request.method === 'POST')
+    } catch (err) {
+      return response.end(errorText(id, boundError(err)))
+    }
+    const handler = legacyMethods.get(method)
+    try {
+      if (handler === undefined) throw unknownMethod(method)
       checkLengths(params)
     } catch (err) {
+      place?.release()
       return response.end(errorText(id, err as RpcError))
     }
     const { calls, disconnects, limits, principalOf } = this.#server
     const principal = principalOf(request)
-    const options = { request, response, id, method, params, principal, disconnects, sessionId: session?.key, sent }
+    const options = { request, response, id, method, params, principal, place, disconnects, sessionId: session?.key, sent }
     const call = new LegacyCall(options, revision, session, limits)
     const work = (): Promise<Json> => handler(this.#server, call)
     if (session === undefined) runCall(calls, call, work)
@@ -238,6 +246,7 @@ async function runInSession (
   try {
     node = session.addCall(call)
   } catch (err) {
+    call.place?.release()
     return call.fail(errorOf(err))
   }
   const timer = beginsEarly(session) ? setTimeout(() => { if (!call.isOver) call.response.begin() }, LONG_CALL_MS) : undefined
@@ -254,6 +263,13 @@ function beginsEarly ({ shared, revision }: Session): boolean {
 /** A refusal of a session; that of the memory budget has status 503. */
 function errorOf (err: unknown): RpcError {
   return err instanceof MemoryBudgetError ? overload(err.message) : err as RpcError
+}
+
+/** The refusal of a bound of the caller, in a batch or on a stream: its HTTP status and header are data. */
+function boundError (err: unknown): RpcError {
+  const { message, code, statusCode: status, headers } = err as Error & { code?: string, statusCode?: number, headers?: Record<string, string> }
+  const retryAfter = Number(headers?.['retry-after'] ?? 1)
+  return new RpcError('internalError', message, { code, status, retryAfter })
 }
 
 /** The revision of a request. @throws RpcError with status 400 */

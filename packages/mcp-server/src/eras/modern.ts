@@ -1,4 +1,4 @@
-import { isInner, isRecord, quoteName } from '@polyvac/core/plugin'
+import { isInner, isRecord, placeOf, quoteName } from '@polyvac/core/plugin'
 import {
   decodeHeader, HEADERS, isLogLevel, isModern, LOG_LEVELS, MODERN_META, MODERN_REVISIONS, NAME_PARAMETERS, namesModern,
   readCapabilities,
@@ -65,8 +65,9 @@ export class Modern {
     const { calls, disconnects, principalOf } = server
     const response = new ResponseWriter(reply)
     const principal = principalOf(request)
-    const options = { request, response, id, method, params, principal, sessionId: undefined, disconnects }
+    const options = { request, response, id, method, params, principal, place: placeOf(request), sessionId: undefined, disconnects }
     const call = new ModernCall(options, { version, capabilities, level }, server)
+    call.place?.hold()
     runCall(calls, call, () => handler(server, call))
   }
 }

@@ -1,7 +1,7 @@
-import { isAnswer, type Answer, type ChatTurn, type Progress, type VacCall } from '@polyvac/core'
+import { isAnswer, type Answer, type ChatTurn, type Progress } from '@polyvac/core'
 import {
-  askedBack, CallRecord, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings, usageOf,
-  type MemorySearchInput, type MemorySearchResult, type QueryInput, type Skill, type StreamInput
+  askedBack, CallRecord, placedMemory, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings, usageOf,
+  type MemorySearchInput, type MemorySearchResult, type PlacedCall, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import { USAGE } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
@@ -34,14 +34,14 @@ export async function callSkill (skill: Skill, args: Args, context: CallContext,
 async function converse (
   skill: Skill, args: QueryInput & StreamInput, context: CallContext, defaultMs: number, record: CallRecord
 ): Promise<Result> {
-  const { signal, log, principal } = context
+  const { signal, log, principal, place } = context
   const { question, history, extra } = questionOf(args)
   const { timeout } = skill.kind === 'stream' ? streamSettings(args) : {}
   const timeoutMs = timeout === undefined ? defaultMs : timeout * 1000
   const progress = new VacProgress(context)
   const onProgress = (report: Progress): void => { progress.report(report)?.catch(() => {}) }
-  const call = { extra, signal, timeoutMs, log, principal, onProgress, protocol: 'mcp' as const }
-  const run = skill.kind === 'stream' ? streamer(skill, progress, record) : async (call: VacCall) => record.answered(await skill.vac.ask(call))
+  const call = { extra, signal, timeoutMs, log, principal, onProgress, protocol: 'mcp' as const, place }
+  const run = skill.kind === 'stream' ? streamer(skill, progress, record) : async (call: PlacedCall) => record.answered(await skill.vac.ask(call))
   let turns: readonly ChatTurn[] = readTurns(context)
   for (;;) {
     if (turns.length > 0) {
@@ -67,7 +67,7 @@ async function converse (
 }
 
 /** Asks for a stream and sends its text as progress. A caller that reads slowly slows the interpreter down. */
-function streamer ({ vac }: Skill, progress: VacProgress, record: CallRecord): (call: VacCall) => Promise<Answer> {
+function streamer ({ vac }: Skill, progress: VacProgress, record: CallRecord): (call: PlacedCall) => Promise<Answer> {
   return async call => {
     for await (const chunk of vac.stream(call)) {
       record.chunk(chunk)
@@ -108,7 +108,7 @@ async function search (
 ): Promise<Result> {
   let found: MemorySearchResult
   try {
-    found = await searchMemory(skill.vac, args, { signal: context.signal, timeoutMs, owner: context.principal?.owner })
+    found = await searchMemory(placedMemory(skill.vac, context.place), args, { signal: context.signal, timeoutMs, owner: context.principal?.owner })
   } catch (err) {
     return failure(err, skill, context)
   }

@@ -1,0 +1,42 @@
+import { ANYONE, type TaskStore } from '@polyvac/tasks'
+import type { DayCounts } from '../day-counts.js'
+import { TasksPerDayError } from '../errors.js'
+import { ForwardingStore } from './forwarding-store.js'
+
+/** A store that bounds the tasks which each owner creates in a day of UTC. */
+export class LimitedStore extends ForwardingStore {
+  protected readonly inner: TaskStore
+  readonly #max: number
+  readonly #counts: DayCounts
+
+  constructor (inner: TaskStore, max: number, counts: DayCounts) {
+    super()
+    this.inner = inner
+    this.#max = max
+    this.#counts = counts
+  }
+
+  /** @throws TASKS_PER_DAY (429), and the errors of the store */
+  override async create (...[owner, task]: Parameters<TaskStore['create']>): ReturnType<TaskStore['create']> {
+    const caller = callerOf(owner)
+    const seconds = this.#counts.add(caller, this.#max)
+    if (seconds !== undefined) {
+      throw Object.assign(new TasksPerDayError(this.#max), { headers: { 'retry-after': String(seconds) } })
+    }
+    let isCreated = false
+    try {
+      const created = await this.inner.create(owner, task)
+      // where it is not, this is the same request as before
+      isCreated = created.created
+      return created
+    } finally {
+      if (!isCreated) this.#counts.takeBack(caller)
+    }
+  }
+}
+
+/** Who creates the tasks of an owner. Those of the MCP server have a separate name, and unknown callers many. */
+function callerOf (owner: string): string {
+  const name = owner.replace(/^ mcp /, '')
+  return name.startsWith(' ') ? ANYONE : name
+}
