@@ -21,15 +21,16 @@ const callNotes = (context, owner) => context.post('/mcp/call', { server: 'notes
 /** The callback of a sign-in that an owner began, and the cookie of the browser. */
 async function begin (context, owner) {
   const { url } = jsonOf(await callNotes(context, owner)).details
-  const { pathname, search } = new URL(url)
+  const { pathname, search, origin: own } = new URL(url)
   const page = await context.send({ path: `${pathname}${search}` })
-  const link = /<a href="([^"]+)"/.exec(page.text)[1].replace(/&#(\d+);/g, (_all, code) => String.fromCharCode(code))
+  const begun = await context.send({ method: 'POST', path: `${pathname}${search}`, headers: { origin: own } })
+  const link = /<a href="([^"]+)"/.exec(begun.text)[1].replace(/&#(\d+);/g, (_all, code) => String.fromCharCode(code))
   const { origin, searchParams } = new URL(link)
   const query = new URLSearchParams({ code: 'code', state: searchParams.get('state'), iss: origin })
-  return { ticket: search, page, query, cookie: String(page.headers['set-cookie']).split(';')[0] }
+  return { ticket: search, own, page, query, cookie: String(begun.headers['set-cookie']).split(';')[0] }
 }
 
-const complete = (context, { query, cookie }, headers = {}) => context.send({ path: `/mcp/sign-in/callback?${query}`, headers: { cookie, ...headers } })
+const complete = (context, { query, cookie }, headers = {}) => context.send({ path: `/mcp/sign-in/callback/notes?${query}`, headers: { cookie, ...headers } })
 
 /** The tools of `notes` that an owner sees. */
 async function listNotes (context, owner) {
@@ -93,7 +94,7 @@ export const group = {
         without.delete('state')
         const seen = [
           await context.send({ path: `/mcp/sign-in${started.ticket}`, headers: bob }), await complete(context, started, bob),
-          await complete(context, { ...started, cookie: 'polyvac_sign_in=AAAA' }), await complete(context, { ...started, cookie: '' }),
+          await complete(context, { ...started, cookie: started.cookie.replace(/=.*/, '=AAAA') }), await complete(context, { ...started, cookie: '' }),
           await complete(context, { ...started, query: other }), await complete(context, { ...started, query: without })
         ]
         const mixed = new URLSearchParams(started.query)
@@ -279,7 +280,7 @@ export const group = {
         const started = await begin(context, { authorization: `eve${markup}` })
         const errors = []
         for (const path of ['/vac/', '/vac/streaming/', '/mcp/tools/', '/mcp/resources?server=', '/a2a/vacs/']) errors.push(await context.send({ path: path + encodeURIComponent(markup), headers: { ...alice, accept: 'text/html' } }))
-        return { tried: 3 + errors.length, errors, seen: [await context.send({ path: `/mcp/sign-in?${query}` }), await context.send({ path: `/mcp/sign-in/callback?${query}` }), started.page] }
+        return { tried: 3 + errors.length, errors, seen: [await context.send({ path: `/mcp/sign-in?${query}` }), await context.send({ path: `/mcp/sign-in/callback/notes?${query}` }), started.page] }
       },
       holds: ({ seen, errors }) => errors.map(({ status, headers, text }) => unless(!/html|svg|xml/.test(headers['content-type']) || !text.includes('<script>alert'), `an error ${status} shows the markup as ${headers['content-type']}`)).filter(Boolean).concat(seen.flatMap(({ text, headers }) => all([
         unless(!text.includes('<script'), 'a page has the markup'), unless(/default-src 'none'/.test(headers['content-security-policy']), 'a page permits scripts'),

@@ -103,7 +103,7 @@ export const TARGETS = [
       for (const url of ['/vac/demo', '/vac/streaming/demo', '/openai/v1/chat/completions', '/openai/demo/chat/completions', '/mcp/call', '/mcp/resources/read']) await send(url, bytes, JSON_HEADERS)
       await send('/vac/demo', bytes, { 'content-type': 'application/x-www-form-urlencoded' })
       const query = encodeURI(bytes.toString('latin1')).replaceAll('#', '%23').slice(0, 4_096)
-      for (const path of ['/mcp/sign-in', '/mcp/sign-in/callback', '/mcp/tools', '/.well-known/agent-card.json']) {
+      for (const path of ['/mcp/sign-in', '/mcp/sign-in/callback/mail', '/mcp/tools', '/.well-known/agent-card.json']) {
         const { statusCode, body } = await (await service()).inject({ method: 'GET', url: `${path}?${query}` })
         if (statusCode >= 500 && statusCode !== 503) throw new Error(`${path} answered ${statusCode}: ${body.slice(0, 500)}`)
       }

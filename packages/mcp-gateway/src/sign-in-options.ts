@@ -16,8 +16,9 @@ export interface SignInOptions {
    */
   readonly url?: string | (() => string | undefined) | undefined
   /**
-   * Where the client metadata document is, if authorization servers do not reach that of the plugin: its content is
-   * that of `/mcp/sign-in/client.json`, with this address as `client_id`.
+   * Where the client metadata document for a server is, if authorization servers do not reach that of the plugin: its
+   * content is that of `/mcp/sign-in/client/<server>`, with this address as `client_id`. Each server needs another
+   * address: a document with the redirect URIs of several servers lets one of them receive the codes of the others.
    */
-  readonly clientDocument?: string | undefined
+  readonly clientDocument?: ((server: string) => string) | undefined
 }

@@ -1,15 +1,18 @@
 import type { Authenticate, Log } from '@polyvac/core'
 import { errorHandler, refuseOtherMethods } from '@polyvac/core/plugin'
-import { Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Type, type Static } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import type { Callback, SignIns } from '../sign-in/sign-ins.js'
 import { SignInRefusedError } from '../errors.js'
 import { Failures } from './failures.js'
-import { PAGE_HEADERS, refusedPage, signedInPage, signInPage } from './sign-in-pages.js'
+import { FORM_HEADERS, leadingPage, PAGE_HEADERS, refusedPage, signedInPage, signInPage } from './sign-in-pages.js'
 
-const COOKIE = 'polyvac_sign_in'
+/** Largest body of the form in bytes; it has no fields. */
+const MAX_FORM_BYTES = 1_024
 const tags = ['mcp-gateway']
+const InPath = Type.Object({ server_name: Type.String({ description: 'name of the server, cut if it is long' }) })
+const Metadata = Type.Record(Type.String(), Type.Unknown())
 
 export interface SignInRouteOptions {
   readonly signIns: SignIns
@@ -19,14 +22,14 @@ export interface SignInRouteOptions {
 
 /**
  * The pages of the sign-in. Browsers open them without the credentials of the caller, so no hook authenticates them:
- * encrypted tickets name the owner, and a cookie binds the callback to the browser that opened the page.
+ * encrypted tickets name the owner, and a cookie binds the callback to the browser that sent the form of the page.
  */
 export async function signInRoutes (app: FastifyInstance, { signIns, log, authenticate }: SignInRouteOptions): Promise<void> {
   const refuseOthers = refuseOtherMethods(app)
   app.addHook('onListen', async () => {
     const { address, family, port } = app.server.address() as AddressInfo
     const host = ['::', '0.0.0.0'].includes(address) ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
-    signIns.listensAt ??= `http://${host}:${port}${app.prefix}`
+    signIns.addresses.listensAt ??= `http://${host}:${port}${app.prefix}`
   })
   // pages are texts, errors of other codes objects
   app.setSerializerCompiler(() => value => typeof value === 'string' ? value : JSON.stringify(value))
@@ -44,29 +47,44 @@ export async function signInRoutes (app: FastifyInstance, { signIns, log, authen
   app.get('/mcp/sign-in', {
     schema: { operationId: 'openMcpSignIn', summary: 'Page that leads to the sign-in at an MCP server', tags, ...answers }
   }, async (request, reply) => {
-    const { ticket } = request.query as { ticket?: unknown }
-    const opened = await signIns.open(ticket, await callerOf(request))
-    const { path, isSecure } = signIns.cookieScope
-    const seconds = Math.ceil((opened.until - Date.now()) / 1000)
-    reply.header('set-cookie', `${COOKIE}=${opened.cookie}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`)
-    return await reply.headers(PAGE_HEADERS).send(signInPage(opened))
+    return await reply.headers(FORM_HEADERS).send(signInPage(await signIns.open(ticketOf(request), await callerOf(request))))
   })
 
-  app.get('/mcp/sign-in/callback', {
-    schema: { operationId: 'completeMcpSignIn', summary: 'End of the sign-in at an MCP server', tags, ...answers }
+  // the form has no fields, whatever its type
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_FORM_BYTES }, (_request, _body, done) => { done(null) })
+  app.post('/mcp/sign-in', {
+    schema: { operationId: 'beginMcpSignIn', summary: 'Form of that page: binds the sign-in to this browser', tags, ...answers }
   }, async (request, reply) => {
-    const server = await signIns.complete(request.query as Callback, cookieOf(request), await callerOf(request))
+    refuseForeign(request)
+    const begun = await signIns.begin(ticketOf(request), await callerOf(request))
+    const { url, until, cookie: { name, value } } = begun
+    const seconds = Math.ceil((until - Date.now()) / 1000)
+    reply.header('set-cookie', `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${signIns.addresses.isSecure ? '; Secure' : ''}`)
+    return await reply.headers(PAGE_HEADERS).header('refresh', `0; url=${url}`).send(leadingPage(begun))
+  })
+
+  app.get('/mcp/sign-in/callback/:server_name', {
+    schema: { operationId: 'completeMcpSignIn', summary: 'End of the sign-in at an MCP server', tags, params: InPath, ...answers }
+  }, async (request, reply) => {
+    const { server_name: path } = request.params as Static<typeof InPath>
+    const server = await signIns.complete(request.query as Callback, { path, cookieOf: name => cookieOf(request, name), caller: await callerOf(request) })
     return await reply.headers(PAGE_HEADERS).send(signedInPage(server))
   })
 
+  app.get('/mcp/sign-in/client/:server_name', {
+    schema: { operationId: 'getMcpClientMetadata', summary: 'This service as an OAuth client of an MCP server', tags, params: InPath, response: { 200: Metadata } }
+  }, async (request, reply) => await sendDocument(reply, signIns.clientDocument((request.params as Static<typeof InPath>).server_name)))
+
   app.get('/mcp/sign-in/client.json', {
-    schema: { operationId: 'getMcpClientMetadata', summary: 'This service as an OAuth client', tags, response: { 200: Type.Record(Type.String(), Type.Unknown()) } }
-  }, async (_request, reply) => {
-    const document = signIns.clientDocument
-    if (document === undefined) throw new SignInRefusedError('the address of this service is not known yet')
-    return await reply.type('application/json').header('cache-control', 'public, max-age=300').serializer(JSON.stringify).send(document)
-  })
+    schema: { operationId: 'getFormerMcpClientMetadata', summary: 'The same, for tokens of earlier versions', tags, response: { 200: Metadata } }
+  }, async (_request, reply) => await sendDocument(reply, signIns.formerDocument))
   refuseOthers()
+
+  /** A cookie is set for the form of the page alone: not for a page of another site, nor one in a frame of it. */
+  function refuseForeign ({ headers: { origin, 'sec-fetch-site': site = 'same-origin' } }: FastifyRequest): void {
+    if (origin === undefined || origin !== signIns.addresses.origin || site !== 'same-origin') throw new SignInRefusedError('another page sent the form of its page')
+  }
 
   /** The owner of a request with credentials; undefined for a browser without them. */
   async function callerOf (request: FastifyRequest): Promise<string | undefined> {
@@ -78,6 +96,15 @@ export async function signInRoutes (app: FastifyInstance, { signIns, log, authen
   }
 }
 
-function cookieOf ({ headers: { cookie = '' } }: FastifyRequest): string | undefined {
-  return cookie.split(/; */).map(pair => pair.split('=')).find(([name]) => name === COOKIE)?.[1]
+function ticketOf ({ query }: FastifyRequest): unknown {
+  return (query as { ticket?: unknown }).ticket
+}
+
+function cookieOf ({ headers: { cookie = '' } }: FastifyRequest, name: string): string | undefined {
+  return cookie.split(/; */).map(pair => pair.split('=')).find(([known]) => known === name)?.[1]
+}
+
+async function sendDocument (reply: FastifyReply, document: object | undefined): Promise<FastifyReply> {
+  if (document === undefined) throw new SignInRefusedError('there is no such client')
+  return await reply.type('application/json').header('cache-control', 'public, max-age=300').serializer(JSON.stringify).send(document)
 }

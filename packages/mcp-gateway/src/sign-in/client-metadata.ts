@@ -1,10 +1,13 @@
 import { isLoopbackHost } from '@polyvac/core/plugin'
 
-/** The fields of a client, for registration and for the metadata document. */
-export function clientMetadata (redirectUri: string): { redirect_uris: string[], client_name: string, grant_types: string[], response_types: string[], token_endpoint_auth_method: string, application_type: 'native' | 'web' } {
+/**
+ * The fields of a client, for registration and for the metadata document.
+ * @param server what the consent page of an authorization server shows beside the name of this software
+ */
+export function clientMetadata (redirectUri: string, server: string): { redirect_uris: string[], client_name: string, grant_types: string[], response_types: string[], token_endpoint_auth_method: string, application_type: 'native' | 'web' } {
   return {
     redirect_uris: [redirectUri],
-    client_name: 'Polyvac',
+    client_name: `Polyvac (${server})`,
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     token_endpoint_auth_method: 'none',

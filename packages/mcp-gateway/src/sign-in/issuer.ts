@@ -87,8 +87,8 @@ export async function discoverIssuer (url: URL, config: OAuthConfig, { metadataU
  * The client, by the first way that the authorization server supports: the metadata document that this service serves,
  * the registered client of the configuration, or dynamic registration.
  */
-export async function chooseClient ({ metadata, issuer, scope }: Discovered, config: OAuthConfig, known: SignIn, { redirectUri, documentUrl, fetch }:
-{ readonly redirectUri: string, readonly documentUrl: string, readonly fetch: TokenRequests['fetch'] }): Promise<OAuthClientInformationMixed> {
+export async function chooseClient ({ metadata, issuer, scope }: Discovered, config: OAuthConfig, known: SignIn, { server, redirectUri, documentUrl, fetch }:
+{ readonly server: string, readonly redirectUri: string, readonly documentUrl: string, readonly fetch: TokenRequests['fetch'] }): Promise<OAuthClientInformationMixed> {
   const { client_id: id, client_secret: secret } = config
   const readsDocuments = (metadata as { client_id_metadata_document_supported?: unknown } | undefined)?.client_id_metadata_document_supported === true
   if (readsDocuments && documentUrl.startsWith('https:') && config.client_metadata !== false) return { client_id: documentUrl }
@@ -101,7 +101,7 @@ export async function chooseClient ({ metadata, issuer, scope }: Discovered, con
   const method = ['none', 'client_secret_basic', 'client_secret_post'].find(name => methods?.includes(name) !== false)
   const registered = await registerClient(issuer.issuer, {
     ...metadata !== undefined && { metadata },
-    clientMetadata: { ...clientMetadata(redirectUri), ...method !== undefined && { token_endpoint_auth_method: method } },
+    clientMetadata: { ...clientMetadata(redirectUri, server), ...method !== undefined && { token_endpoint_auth_method: method } },
     ...scope !== undefined && { scope },
     fetchFn: fetch
   })

@@ -12,9 +12,8 @@ export type KnownIssuer = Pick<AuthorizationServerMetadata, 'issuer' | 'token_en
 
 export interface PendingSignIn {
   readonly id: string
-  /** The address at the authorization server. */
+  /** The address at the authorization server, without what each browser has alone: its state and its challenge. */
   readonly url: string
-  readonly verifier: string
   readonly scope: string | undefined
   /** What the server asked for in its challenge. */
   readonly wanted: string | undefined

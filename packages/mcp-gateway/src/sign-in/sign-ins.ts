@@ -1,9 +1,10 @@
 import { auditRefusal, quoteName, type AbortSignalLike, type Resolve } from '@polyvac/core/plugin'
 import type { Log } from '@polyvac/core'
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { NamedServer } from '../config/server-config.js'
 import type { TokenRequests } from '../connections/http/token-requests.js'
 import { SignInFailedError, SignInRefusedError, SignInRequiredError, withContext } from '../errors.js'
+import { pathName, SignInAddresses } from './addresses.js'
 import { clientMetadata } from './client-metadata.js'
 import type { Challenge } from './issuer.js'
 import type { OwnerAuthorization } from './owner-authorization.js'
@@ -31,10 +32,27 @@ export interface SignInsParts extends SignInOptions {
 export interface SignInPage {
   readonly owner: string
   readonly server: string
+  /** The authorization server. */
+  readonly host: string
+}
+
+/** A sign-in that a person began in a browser. */
+export interface BegunSignIn extends SignInPage {
+  /** The address at the authorization server, for this browser alone. */
   readonly url: string
-  /** The cookie by which the callback recognises the browser. */
-  readonly cookie: string
+  /** By which the callback recognises the browser. */
+  readonly cookie: { readonly name: string, readonly value: string }
+  /** End of its life, in ms since the epoch. */
   readonly until: number
+}
+
+/** Where a callback came from. */
+export interface CallbackFrom {
+  /** The server in its path. */
+  readonly path: string
+  readonly cookieOf: (name: string) => string | undefined
+  /** The owner that the request authenticates as; undefined for a browser without credentials. */
+  readonly caller: string | undefined
 }
 
 export interface Callback {
@@ -49,8 +67,7 @@ export interface Callback {
  * start.
  */
 export class SignIns {
-  /** The address that the application listens on, with the prefix of the plugin. */
-  listensAt: string | undefined
+  readonly addresses: SignInAddresses
   readonly #parts: SignInsParts
   readonly #texts: SealedTexts
   readonly #records: SignInRecords
@@ -60,6 +77,7 @@ export class SignIns {
   constructor (parts: SignInsParts) {
     const { key = randomBytes(MIN_KEY_BYTES), store } = parts
     this.#parts = parts
+    this.addresses = new SignInAddresses(parts)
     this.#texts = new SealedTexts(key)
     this.#records = new SignInRecords(store ?? memoryStore(), this.#texts)
   }
@@ -110,35 +128,58 @@ export class SignIns {
     })
   }
 
-  /** The client metadata document: its address is the `client_id`. Undefined while the service has no address. */
-  get clientDocument (): object | undefined {
-    const base = this.#knownBase
-    return base === undefined ? undefined : { client_id: this.#parts.clientDocument ?? documentUrl(base), client_uri: base, ...clientMetadata(callbackUrl(base)) }
+  /**
+   * The client metadata document for the server in a path, also for one that is not configured: who reads it learns no
+   * names. Undefined while the service has no address.
+   */
+  clientDocument (path: string): object | undefined {
+    const { addresses } = this
+    if (addresses.known === undefined || pathName(path) !== path) return undefined
+    return { client_id: addresses.document(path), client_uri: addresses.known, ...clientMetadata(addresses.callback(path), path) }
   }
 
-  /** Path and security of the pages, for their cookie. */
-  get cookieScope (): { readonly path: string, readonly isSecure: boolean } {
-    const url = new URL(pageUrl(this.#base))
-    return { path: url.pathname, isSecure: url.protocol === 'https:' }
+  /**
+   * The document of earlier versions, for all servers. Tokens that were issued to this client are refreshed while it
+   * exists; the callback that it names completes no sign-in.
+   */
+  get formerDocument (): object | undefined {
+    const { addresses } = this
+    if (addresses.known === undefined) return undefined
+    const { page, known: client_uri } = addresses
+    return { client_id: `${page}/client.json`, client_uri, ...clientMetadata(`${page}/callback`, 'earlier sign-ins') }
   }
 
-  /** The page that a ticket leads to. @throws MCP_SIGN_IN_REFUSED */
+  /** The page that a ticket leads to. It changes nothing. @throws MCP_SIGN_IN_REFUSED */
   async open (ticket: unknown, caller: string | undefined): Promise<SignInPage> {
     const { owner, server, id } = this.#identify('ticket', ticket, caller)
-    const pending = await this.#pending(owner, server, id)
-    return { owner, server, url: pending.url, cookie: this.#texts.mark(id), until: pending.until }
+    const { url } = await this.#pending(owner, server, id)
+    return { owner, server, host: new URL(url).host }
+  }
+
+  /** Begins a sign-in in one browser: only this one can complete it. @throws MCP_SIGN_IN_REFUSED */
+  async begin (ticket: unknown, caller: string | undefined): Promise<BegunSignIn> {
+    const { owner, server, id } = this.#identify('ticket', ticket, caller)
+    const { url, until } = await this.#pending(owner, server, id)
+    const secret = randomBytes(32).toString('base64url')
+    const address = new URL(url)
+    address.searchParams.set('state', this.#texts.seal([owner, server, id, this.#texts.mark(`browser ${secret}`)], ['state']))
+    address.searchParams.set('code_challenge', createHash('sha256').update(this.#verifier(id, secret)).digest('base64url'))
+    return { owner, server, host: address.host, url: address.href, until, cookie: { name: this.#cookieName(id), value: secret } }
   }
 
   /**
    * Completes a sign-in. Resolves to the server.
-   * @param caller the owner that the request authenticates as; undefined for a browser without credentials
    * @throws MCP_SIGN_IN_REFUSED, MCP_SIGN_IN_FAILED
    */
-  async complete ({ state, code, iss, error }: Callback, cookie: string | undefined, caller: string | undefined): Promise<string> {
-    const { owner, server, id } = this.#identify('state', state, caller)
-    const expected = Buffer.from(this.#texts.mark(id))
-    const actual = Buffer.from(cookie ?? '')
-    if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) throw new SignInRefusedError('another browser began it')
+  async complete ({ state, code, iss, error }: Callback, { path, cookieOf, caller }: CallbackFrom): Promise<string> {
+    const { owner, server, id, browser } = this.#identify('state', state, caller)
+    if (path !== pathName(server)) {
+      auditRefusal(this.#parts.log, { reason: 'FOREIGN_SIGN_IN', owner, what: `server:${server}` })
+      throw new SignInRefusedError('the authorization server of another MCP server answered')
+    }
+    const secret = cookieOf(this.#cookieName(id)) ?? ''
+    const [expected, actual] = [browser, this.#texts.mark(`browser ${secret}`)].map(text => Buffer.from(text)) as [Buffer, Buffer]
+    if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) throw new SignInRefusedError('another browser began it, or this one began it again')
     const config = this.#parts.configOf(server)
     if (config === undefined) throw new SignInRefusedError('its server is not configured any more')
     const { exchangeAuthorization, validateAuthorizationResponseIssuer } = await import('@modelcontextprotocol/client')
@@ -158,7 +199,7 @@ export class SignIns {
         metadata: issuer as never,
         clientInformation: withSecret(client, config),
         authorizationCode: code,
-        codeVerifier: pending.verifier,
+        codeVerifier: this.#verifier(id, secret),
         redirectUri,
         ...typeof iss === 'string' && { iss },
         ...resource !== undefined && { resource },
@@ -185,24 +226,23 @@ export class SignIns {
     const { chooseClient, discoverIssuer } = await import('./issuer.js')
     try {
       const known = ofIssuer(await this.#records.get(owner, name), oauth.issuer)
-      const { pending } = known
+      const redirectUri = this.addresses.callback(name)
+      const pending = known.redirectUri === redirectUri ? known.pending : undefined
       if (pending !== undefined && pending.until - Date.now() > MIN_LEFT_MS && covers(union(pending.scope, pending.wanted), challenge.scope)) return this.#required(owner, name, pending)
-      const base = this.#base
-      const redirectUri = callbackUrl(base)
       const found = await discoverIssuer(new URL(url), oauth, challenge, requests)
       // a scope that is too small is widened, never replaced
       const scope = challenge.error === 'insufficient_scope' ? union(known.scope, found.scope) : found.scope
-      const client = await chooseClient({ ...found, scope }, oauth, known, { redirectUri, documentUrl: this.#parts.clientDocument ?? documentUrl(base), fetch: requests.fetch })
+      const client = await chooseClient({ ...found, scope }, oauth, known, { server: pathName(name), redirectUri, documentUrl: this.addresses.document(name), fetch: requests.fetch })
       const id = randomBytes(16).toString('base64url')
-      const { authorizationUrl, codeVerifier: verifier } = await startAuthorization(found.issuer.issuer, {
+      // `begin` gives each browser a state and a challenge
+      const { authorizationUrl } = await startAuthorization(found.issuer.issuer, {
         metadata: { ...found.issuer, code_challenge_methods_supported: ['S256'] } as never,
         clientInformation: client,
         redirectUrl: redirectUri,
-        state: this.#texts.seal([owner, name, id], ['state']),
         ...scope !== undefined && { scope },
         ...found.resource !== undefined && { resource: found.resource }
       })
-      const next: PendingSignIn = { id, url: authorizationUrl.href, verifier, scope, wanted: challenge.scope, until: Date.now() + PENDING_MS }
+      const next: PendingSignIn = { id, url: authorizationUrl.href, scope, wanted: challenge.scope, until: Date.now() + PENDING_MS }
       const { client_secret: _secret, ...withoutSecret } = client as { client_secret?: string, client_id: string }
       const kept = client.client_id === oauth.client_id ? withoutSecret : client
       await this.#records.change(owner, name, before => ({ ...ofIssuer(before, oauth.issuer), issuer: found.issuer, client: kept, redirectUri, resource: found.resource, pending: next }))
@@ -214,7 +254,7 @@ export class SignIns {
 
   #required (owner: string, server: string, { id, until }: PendingSignIn): Error {
     const ticket = this.#texts.seal([owner, server, id], ['ticket'])
-    const url = `${pageUrl(this.#base)}?ticket=${ticket}`
+    const url = `${this.addresses.page}?ticket=${ticket}`
     const required = Object.assign(new SignInRequiredError(quoteName(server), url), { signIn: { server, url } })
     return withContext(required, {
       server, details: { url, elicitationId: id, expiresAt: new Date(until).toISOString() }
@@ -222,19 +262,19 @@ export class SignIns {
   }
 
   /** Reads a ticket or a state. @throws MCP_SIGN_IN_REFUSED */
-  #identify (purpose: 'ticket' | 'state', text: unknown, caller: string | undefined): { owner: string, server: string, id: string } {
+  #identify (purpose: 'ticket' | 'state', text: unknown, caller: string | undefined): { owner: string, server: string, id: string, browser: string } {
     const opened = typeof text === 'string' && text.length <= MAX_CHARS ? this.#texts.open(text, [purpose]) : undefined
-    const [owner = '', server = '', id = ''] = opened as string[] | undefined ?? []
+    const [owner = '', server = '', id = '', browser = ''] = opened as string[] | undefined ?? []
     const isForeign = opened !== undefined && (caller ?? owner) !== owner
     if (isForeign) auditRefusal(this.#parts.log, { reason: 'FOREIGN_SIGN_IN', owner: caller, what: `server:${server}` })
     if (opened === undefined || isForeign) throw new SignInRefusedError('its address was changed, or belongs to another caller')
-    return { owner, server, id }
+    return { owner, server, id, browser }
   }
 
   /** @throws MCP_SIGN_IN_REFUSED */
   async #pending (owner: string, server: string, id: string): Promise<PendingSignIn> {
-    const { pending } = await this.#records.get(owner, server)
-    if (pending === undefined || !isPending({ pending }, id)) throw new SignInRefusedError(OVER)
+    const { pending, redirectUri } = await this.#records.get(owner, server)
+    if (pending === undefined || !isPending({ pending }, id) || redirectUri !== this.addresses.callback(server)) throw new SignInRefusedError(OVER)
     return pending
   }
 
@@ -248,15 +288,14 @@ export class SignIns {
     return taken
   }
 
-  get #knownBase (): string | undefined {
-    const { url } = this.#parts
-    return ((typeof url === 'function' ? url() : url) ?? this.listensAt)?.replace(/\/+$/, '')
+  /** The PKCE verifier of one browser: a code for another one is of no use in it. */
+  #verifier (id: string, secret: string): string {
+    return this.#texts.mark(`verifier ${id} ${secret}`)
   }
 
-  get #base (): string {
-    const base = this.#knownBase
-    if (base === undefined) throw new Error('the address of this service is not known; set the option signIn.url, service.public_url in the host')
-    return base
+  /** One for each sign-in: a browser may begin several. Of this prefix, no other host can set a cookie (RFC 6265bis). */
+  #cookieName (id: string): string {
+    return `${this.addresses.isSecure ? '__Host-' : ''}polyvac_sign_in_${this.#texts.mark(`cookie ${id}`).slice(0, 10)}`
   }
 }
 
@@ -265,10 +304,6 @@ const OVER = 'it was completed, replaced or has expired'
 function isPending ({ pending }: SignIn, id: string): boolean {
   return pending?.id === id && pending.until >= Date.now()
 }
-
-const pageUrl = (base: string): string => `${base}/mcp/sign-in`
-const callbackUrl = (base: string): string => `${pageUrl(base)}/callback`
-const documentUrl = (base: string): string => `${pageUrl(base)}/client.json`
 
 function union (...scopes: ReadonlyArray<string | undefined>): string | undefined {
   const all = new Set(scopes.flatMap(scope => scope?.split(' ') ?? []))

@@ -13,7 +13,7 @@ const MAX_SIGN_INS = 4
 const { client_id, client_secret } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT || '{}')
 const url = process.argv.at(-1)
 let issuer = await issuerOf(url)
-const gateway = createGateway({ servers: entries(), signIn: { url: PUBLIC_URL, clientDocument: CLIENT_DOCUMENT } })
+const gateway = createGateway({ servers: entries(), signIn: { url: PUBLIC_URL, clientDocument: () => CLIENT_DOCUMENT } })
 try {
   await signedIn(() => gateway.get(SERVER).request('ping', {}, { owner: OWNER }).catch(err => { if (err.code === 'MCP_SIGN_IN_REQUIRED') throw err }))
   for (const { name } of await gateway.get(SERVER).list('tools', OWNER)) await signedIn(() => gateway.get(SERVER).call(name, {}, { owner: OWNER }))
@@ -45,12 +45,12 @@ async function signedIn (work) {
   }
 }
 
-/** What a browser does: opens the page, follows its link, and comes back to the callback. */
+/** What a browser does: sends the form of the page, follows its link, and comes back to the callback. */
 async function signIn (ticket) {
-  const page = await gateway.signIns.open(ticket, OWNER)
+  const page = await gateway.signIns.begin(ticket, OWNER)
   const { headers } = await fetch(page.url, { redirect: 'manual' })
   const callback = new URL(headers.get('location')).searchParams
-  await gateway.signIns.complete(Object.fromEntries(callback), page.cookie, OWNER).catch(err => { process.stderr.write(`${err.message}\n`) })
+  await gateway.signIns.complete(Object.fromEntries(callback), { path: SERVER, cookieOf: () => page.cookie.value, caller: OWNER }).catch(err => { process.stderr.write(`${err.message}\n`) })
 }
 
 /** The issuer that an operator would configure: the suite gives each run another port. */
