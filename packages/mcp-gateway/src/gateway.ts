@@ -6,7 +6,7 @@ import { outcomeOfTool, recordCall } from './record-call.js'
 import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from './errors.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import { listedTool } from './rest/bodies.js'
-import type { Item } from './protocol/lists.js'
+import type { ChangeListener, Item } from './protocol/lists.js'
 import type { Listing, ServerItem, Servers } from './servers.js'
 import { SignIns } from './sign-in/sign-ins.js'
 import { loadClients } from './upstream/open-connection.js'
@@ -29,7 +29,7 @@ export class Gateway implements Servers {
   readonly #options: ReturnType<typeof readGatewayOptions>
   readonly #watch: OrphanWatchdog
   // @keyed none: the values are functions of the plugins
-  readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
+  readonly #listeners = new Set<ChangeListener>()
   // @keyed none: the keys are names of servers of the configuration
   #upstreams = new Map<string, Upstream>()
   #started = false
@@ -154,12 +154,12 @@ export class Gateway implements Servers {
     return await this.#list(async upstream => await upstream.list(kind, owner))
   }
 
-  async listForAll (kind: ListKind): Promise<Listing> {
-    return await this.#list(async upstream => await upstream.listForAll(kind))
+  async listShared (kind: ListKind): Promise<Listing> {
+    return await this.#list(async upstream => await upstream.list(kind), ({ isPerOwner }) => !isPerOwner)
   }
 
-  async #list (read: (upstream: Upstream) => Promise<readonly Item[]>): Promise<Listing> {
-    const upstreams = [...this.#upstreams.values()]
+  async #list (read: (upstream: Upstream) => Promise<readonly Item[]>, isMeant = (_upstream: Upstream): boolean => true): Promise<Listing> {
+    const upstreams = [...this.#upstreams.values()].filter(isMeant)
     const lists = await Promise.allSettled(upstreams.map(async upstream => await this.#inTime(upstream.name, read(upstream))))
     const items: ServerItem[] = []
     const unavailable: Array<{ server: string, error: unknown }> = []
@@ -172,7 +172,7 @@ export class Gateway implements Servers {
   }
 
   /** Calls `listener` when lists may have changed. The function that it returns stops that. */
-  onChange (listener: (kinds: readonly ListKind[]) => void): () => void {
+  onChange (listener: ChangeListener): () => void {
     this.#listeners.add(listener)
     return () => { this.#listeners.delete(listener) }
   }
@@ -185,10 +185,10 @@ export class Gateway implements Servers {
     })
   }
 
-  #changed (kinds: readonly ListKind[]): void {
+  #changed (...change: Parameters<ChangeListener>): void {
     for (const listener of this.#listeners) {
       try {
-        listener(kinds)
+        listener(...change)
       } catch (err) {
         // an exception of a listener must not stop the supervision
         this.log.error({ err }, 'a listener to changes of MCP servers failed')
@@ -207,7 +207,7 @@ export class Gateway implements Servers {
       log: this.log,
       watch: this.#watch,
       folder: resolve(folder),
-      onChange: (kinds: readonly ListKind[]) => this.#changed(kinds)
+      onChange: (...change: Parameters<ChangeListener>) => this.#changed(...change)
     }
     return config.per_owner === true
       ? new OwnedUpstream(config, upstreamOptions, this.signIns, known?.listeners)

@@ -24,7 +24,7 @@ import {
   RestartBody, ServerList, ServerName, ServerQuery, TemplateList, ToolList
 } from './schemas.js'
 import { briefStatus, contentsBody } from './rest/bodies.js'
-import { checkTool, isListedFor, serverFor, serverOfPrompt, serverOfResource } from './rights.js'
+import { checkTool, entriesFor, isListedFor, serverFor, serverOfPrompt, serverOfResource } from './rights.js'
 
 /** Time in ms for responses to be sent when the application closes. */
 const CLOSE_GRACE_MS = 200
@@ -193,9 +193,9 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   refuseOthers()
 
   async function all (kind: ListKind, request: FastifyRequest): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
-    const { items, unavailable } = await gateway.list(kind, principalOf(request)?.owner)
+    const { items, unavailable } = await entriesFor(gateway, kind, principalOf(request))
     for (const { server, error } of unavailable) gateway.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
-    return items.filter(item => isListedFor(principalOf(request), kind, item))
+    return items
   }
 
   async function ofOne (kind: ListKind, server: string, request: FastifyRequest): ReturnType<typeof all> {

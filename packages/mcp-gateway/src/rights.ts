@@ -1,13 +1,19 @@
 import type { Principal } from '@polyvac/core'
-import { auditRefusal, mayUse, quoteName, suggestion } from '@polyvac/core/plugin'
+import { auditRefusal, mayUse, mayUseAll, quoteName, suggestion } from '@polyvac/core/plugin'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import { PromptNotFoundError, ResourceNotFoundError, ServerNotFoundError, ToolNotFoundError, withContext } from './errors.js'
-import type { ServerItem, Servers } from './servers.js'
+import type { Listing, ServerItem, Servers } from './servers.js'
 import type { Upstream } from './upstream/upstream.js'
 
 /** Whether a caller may use an entry of a list; resources and prompts need the whole server. */
 export function isListedFor (principal: Principal | undefined, kind: ListKind, { server, item }: ServerItem): boolean {
   return mayUse(principal, { server, tool: kind === 'tools' ? String(item.name) : undefined })
+}
+
+/** The entries of all servers that a caller may use, from the lists of this caller. */
+export async function entriesFor (servers: Servers, kind: ListKind, principal: Principal | undefined): Promise<Listing> {
+  const { items, unavailable } = await servers.list(kind, principal?.owner)
+  return { items: mayUseAll(principal) ? items : items.filter(item => isListedFor(principal, kind, item)), unavailable }
 }
 
 /** The server, if the caller may use some of it. @throws MCP_SERVER_NOT_FOUND, the same for one that does not exist */

@@ -2,7 +2,7 @@ import type { Log } from '@polyvac/core'
 import type { StateKey } from '@polyvac/core/plugin'
 import type { Limits } from './options.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
-import type { Item } from './protocol/lists.js'
+import type { ChangeListener, Item } from './protocol/lists.js'
 import type { SignIns } from './sign-in/sign-ins.js'
 import type { Upstream } from './upstream/upstream.js'
 
@@ -26,11 +26,11 @@ export interface Servers {
   get (server: string): Upstream
   /** The entries of all servers in a fixed order; servers that do not answer are named separately. */
   list (kind: ListKind, owner?: string): Promise<Listing>
-  /** The entries that some owner is offered, in the definition of one of them; `list` has those of one owner. */
-  listForAll (kind: ListKind): Promise<Listing>
+  /** The entries of the servers to which no owner signs in. */
+  listShared (kind: ListKind): Promise<Listing>
   readonly signIns: SignIns
   /** Whether owners sign in to one of the servers, so that they see different lists. */
   readonly hasSignIns: boolean
   /** Calls `listener` when lists may have changed. The function that it returns stops that. */
-  onChange (listener: (kinds: readonly ListKind[]) => void): () => void
+  onChange (listener: ChangeListener): () => void
 }

@@ -41,7 +41,7 @@ test('twenty thousand tools of one page keep the event loop for no long step', a
   const list = await watchLoop(t, () => readList('tools', async () => ({ tools })), { what: 'reading the list' })
   t.equal(list.items.length, 20_000)
   const { items } = await watchLoop(t, () => new ToolCatalog(list, { review }), { what: 'the catalog of the list' })
-  const offered = await watchLoop(t, () => definitionsOf({} as never, 'tools', items.map(item => ({ server: 'files', item }))), { what: 'offering the list' })
+  const offered = await watchLoop(t, () => definitionsOf('tools', { items: items.map(item => ({ server: 'files', item })), resources: async () => [] }), { what: 'offering the list' })
   t.equal(offered.at(-1)?.definition.name, `files__${String(items.at(-1)?.name)}`)
 })
 

@@ -221,7 +221,7 @@ test('however many changes there are, the tools are listed once at a time', asyn
     names: [],
     limits: { maxQuestions: 1 },
     stateKey: undefined,
-    async listForAll () {
+    async listShared () {
       lists++
       most = Math.max(most, ++open)
       await new Promise(resolve => setImmediate(resolve))

@@ -24,8 +24,8 @@ export interface ToolSource {
    */
   prepare? (name: string, args: JsonObject, context: CallContext): Promise<JsonObject> | JsonObject
   /**
-   * The list of one caller, where callers see different ones; undefined: the list of all. With `id`, the name of a tool
-   * or prompt, it is that entry, or none where the caller cannot use it.
+   * What one caller may use, where callers see different lists; undefined: the list of all. With `id`, the name of a
+   * tool or prompt, it is that entry, or none where the caller cannot use it. `list` has what all callers see.
    */
   listFor?<K extends ListKind> (kind: K, principal: Principal | undefined, id?: string): Promise<readonly Definitions[K][] | undefined>
   /**
@@ -43,9 +43,12 @@ export interface ToolSource {
   extensions? (): Readonly<Record<string, object>>
   /**
    * Calls `listener` when lists change, until the function that it returns is called. Without it lists never change.
+   * `of` is the caller whose `listFor` changed, and who alone is notified; undefined: that of all callers.
    */
-  onChange? (listener: (kinds: readonly ListKind[]) => void): () => void
+  onChange? (listener: ChangeListener): () => void
 }
+
+export type ChangeListener = (kinds: readonly ListKind[], of?: { readonly owner: string | undefined }) => void
 
 /** The fields that all kinds of definitions have. */
 interface Definition {

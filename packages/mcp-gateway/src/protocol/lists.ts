@@ -12,6 +12,9 @@ export interface LeftOutTool { readonly tool: string, readonly problem: string }
 
 export interface ItemList { readonly items: readonly Item[], readonly leftOut: readonly LeftOutTool[] }
 
+/** Gets the lists that may have changed. `of` is the caller whose lists they are; undefined: those of all callers. */
+export type ChangeListener = (kinds: readonly ListKind[], of?: { readonly owner: string | undefined }) => void
+
 /** Entries of one list: pages without end would exhaust the memory. */
 export const MAX_ITEMS = 20_000
 const MAX_PAGES = 2_000

@@ -1,7 +1,7 @@
 import { serverToolName, takeTurn } from '@polyvac/core/plugin'
 import { LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
-import type { ServerItem, Servers } from '../servers.js'
+import type { ServerItem } from '../servers.js'
 import { collisions, qualifiedUri, type Place } from './resource-uris.js'
 import { withPages } from './resources.js'
 
@@ -11,27 +11,38 @@ export interface Offered { readonly place: Place, readonly definition: Item }
 /** Entries that one turn of the event loop handles, in about 5 ms. */
 const TURN_ENTRIES = 1_000
 
-/** The definition that was made of an item last: callers compare definitions by identity. */
+/**
+ * The definitions that were made of an item, under its own id and under one with its server: callers compare definitions
+ * by identity.
+ */
 // @keyed none: the keys are entries of lists that are kept, and an entry ends with its list
-const made = new WeakMap<Item, Item>()
+const made = { own: new WeakMap<Item, Item>(), qualified: new WeakMap<Item, Item>() }
+
+/** A list as its reader sees it: the resources are those of the same reader. */
+export interface ReadList {
+  readonly items: readonly ServerItem[]
+  readonly resources: () => Promise<readonly ServerItem[]>
+}
 
 /**
  * The entries of a list under names that are unique over all servers. A URI that several servers list has its server as
  * the authority.
  */
-export async function definitionsOf (servers: Servers, kind: ListKind, items: readonly ServerItem[]): Promise<Offered[]> {
+export async function definitionsOf (kind: ListKind, { items, resources }: ReadList): Promise<Offered[]> {
   const { id } = LISTS[kind]
   const isNamed = id === 'name'
-  const listed = kind === 'tools' ? await withPages(servers, items) : items
-  const twice = isNamed ? undefined : collisions(kind === 'templates' ? kind : 'resources', (await servers.listForAll(kind)).items)
+  const listed = kind === 'tools' ? await withPages(items, resources) : items
+  const twice = isNamed ? undefined : collisions(kind === 'templates' ? kind : 'resources', items)
   const offered: Offered[] = []
   for (const { server, item } of listed) {
     const own = String(item[id])
-    let definition = made.get(item)
     // a URI depends on the lists of the other servers
-    if (definition === undefined || !isNamed) {
-      const unique = isNamed ? serverToolName(server, own) : twice?.has(own) === true ? qualifiedUri(server, own) : own
-      if (definition?.[id] !== unique) made.set(item, definition = definitionOf(kind, item, unique))
+    const isTwice = twice?.has(own) === true
+    const known = isTwice ? made.qualified : made.own
+    let definition = known.get(item)
+    if (definition === undefined) {
+      const unique = isNamed ? serverToolName(server, own) : isTwice ? qualifiedUri(server, own) : own
+      known.set(item, definition = definitionOf(kind, item, unique))
     }
     if (offered.push({ place: { server, own }, definition }) % TURN_ENTRIES === 0) await takeTurn()
   }

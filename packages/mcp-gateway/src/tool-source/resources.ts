@@ -1,5 +1,7 @@
+import type { Principal } from '@polyvac/core'
 import { auditRefusal, isRecord, mayUse, quoteName } from '@polyvac/core/plugin'
 import { ResourceNotFoundError } from '../errors.js'
+import { entriesFor } from '../rights.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import type { ServerItem, Servers } from '../servers.js'
 import { requestFor } from './call.js'
@@ -7,9 +9,9 @@ import { collisions, pageOf, placeOf, qualifiedUri, withPage, type Place } from 
 import type { SourceContext } from './types.js'
 
 /** The tools, whose pages have the URIs under which the source lists them. */
-export async function withPages (servers: Servers, tools: readonly ServerItem[]): Promise<readonly ServerItem[]> {
+export async function withPages (tools: readonly ServerItem[], resources: () => Promise<readonly ServerItem[]>): Promise<readonly ServerItem[]> {
   if (tools.every(({ item }) => pageOf(item) === undefined)) return tools
-  const twice = collisions('resources', (await servers.listForAll('resources')).items)
+  const twice = collisions('resources', await resources())
   return tools.map(({ server, item }) => {
     const page = pageOf(item)
     if (page === undefined || !twice.has(page)) return { server, item }
@@ -17,9 +19,12 @@ export async function withPages (servers: Servers, tools: readonly ServerItem[])
   })
 }
 
-/** Where a resource may be: at the server that lists it, or that its URI names; otherwise at any, of a template. */
-export async function placesOf (servers: Servers, uri: string): Promise<readonly Place[]> {
-  const { items } = await servers.listForAll('resources')
+/**
+ * Where a resource of a caller may be: at the server that lists it to the caller, or that its URI names; otherwise at
+ * any, of a template.
+ */
+export async function placesOf (servers: Servers, uri: string, principal: Principal | undefined): Promise<readonly Place[]> {
+  const { items } = await entriesFor(servers, 'resources', principal)
   const listed = items.find(({ item }) => item.uri === uri)
   if (listed !== undefined) return [{ server: listed.server, own: uri }]
   const place = placeOf(uri, servers.names)
@@ -31,7 +36,7 @@ export async function placesOf (servers: Servers, uri: string): Promise<readonly
 /** Reads a resource from the first place that has it. @throws MCP_RESOURCE_NOT_FOUND */
 export async function readResource (servers: Servers, uri: string, context?: SourceContext): Promise<ToolResult> {
   let missing: unknown = new ResourceNotFoundError('gateway', quoteName(uri), 'no server has it')
-  const places = await placesOf(servers, uri)
+  const places = await placesOf(servers, uri, context?.principal)
   for (const { server, own } of places) {
     if (!mayUse(context?.principal, { server })) {
       // where it may be anywhere, a server that is left out is not a refusal

@@ -16,7 +16,7 @@ export async function subscribeEverywhere (servers: Servers, uri: string, change
   /** Called when the set of servers changes: lists change often, the set of servers seldom. */
   async function follow (): Promise<void> {
     const now = names = servers.names.join()
-    const places = await placesOf(servers, uri)
+    const places = await placesOf(servers, uri, owner === undefined ? undefined : { owner })
     if (isOver || now !== servers.names.join()) return
     const upstreams = places.map(({ server, own }) => ({ upstream: servers.get(server), own }))
     const wanted = new Set(upstreams.map(({ upstream: { listeners } }) => listeners))

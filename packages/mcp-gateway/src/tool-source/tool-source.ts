@@ -1,13 +1,14 @@
 import type { Principal } from '@polyvac/core'
-import { mayUse as mayUseThing, quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
+import { auditRefusal, mayUse as mayUseThing, quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
 import { LISTS, UI_EXTENSION, type CompletionRef, type ListKind } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
 import { InteractiveCalls } from '../input/interactive-calls.js'
 import type { Item } from '../protocol/lists.js'
+import { entriesFor } from '../rights.js'
 import type { ServerItem, Servers } from '../servers.js'
 import { SIGN_IN_TOOL } from '../upstream/owned-upstream.js'
 import { callFor, requestFor } from './call.js'
-import { definitionsOf } from './definitions.js'
+import { definitionsOf, type Offered } from './definitions.js'
 import { placeOf, pageOf, type Place } from './resource-uris.js'
 import { readResource } from './resources.js'
 import { SourceTasks } from './tasks.js'
@@ -18,7 +19,8 @@ import type { GatewayToolSource, SourceItem, SourceTool } from './types.js'
 const SEPARATOR = '__'
 
 export function toolSource (servers: Servers): GatewayToolSource {
-  // a name always maps to the same server and tool: a stale list can miss entries but not misroute
+  // of servers without sign-ins; a name always maps to the same server and tool: a stale list can miss entries but not
+  // misroute
   const places = {
     tools: new Map<string, Place>(), prompts: new Map<string, Place>(), resources: new Map<string, Place>(), templates: new Map<string, Place>()
   }
@@ -30,9 +32,9 @@ export function toolSource (servers: Servers): GatewayToolSource {
   let refreshing: Promise<void> | undefined
 
   async function listed (kind: ListKind): Promise<Item[]> {
-    const { items } = await servers.listForAll(kind)
+    const { items } = await servers.listShared(kind)
     if (kind === 'tools') hasPages = items.some(({ item }) => pageOf(item) !== undefined)
-    const offered = await definitionsOf(servers, kind, items)
+    const offered = await definitionsOf(kind, { items, resources: async () => (await servers.listShared('resources')).items })
     places[kind] = new Map(offered.map(({ place, definition }) => [String(definition[LISTS[kind].id]), place]))
     return offered.map(({ definition }) => definition)
   }
@@ -62,30 +64,44 @@ export function toolSource (servers: Servers): GatewayToolSource {
     return undefined
   }
 
-  // compared with the list, not split at the separator, which may occur in a name
+  /** What a caller may use of a list, or of some of its entries. */
+  async function offeredTo (kind: ListKind, principal: Principal | undefined, some?: readonly ServerItem[]): Promise<Offered[]> {
+    const items = some ?? (await entriesFor(servers, kind, principal)).items
+    return await definitionsOf(kind, { items, resources: async () => (await entriesFor(servers, 'resources', principal)).items })
+  }
+
+  // compared with the list of the caller, not split at the separator, which may occur in a name
   async function find (kind: 'tools' | 'prompts', name: string, principal: Principal | undefined): Promise<Place> {
     const known = placeFor(kind, name)
     if (known !== undefined) return known
-    const all = await listed(kind)
-    const found = places[kind].get(name)
-    if (found !== undefined) return found
-    const names = (await listFor(kind, principal) ?? all).map(({ name }) => String(name)).filter(name => mayUse(kind, name, principal))
-    throw new ToolNotFoundError('gateway', quoteName(name), suggestion(name, names, `its ${kind}`))
+    const offered = await offeredTo(kind, principal)
+    const found = offered.find(({ definition }) => definition.name === name)
+    if (found !== undefined) return found.place
+    throw new ToolNotFoundError('gateway', quoteName(name), suggestion(name, offered.map(({ definition }) => String(definition.name)), `its ${kind}`))
   }
 
   async function listFor (kind: ListKind, principal: Principal | undefined, id?: string): Promise<Item[] | undefined> {
     if (!servers.hasSignIns) return undefined
-    const offer = async (items: readonly ServerItem[]): Promise<Item[]> => (await definitionsOf(servers, kind, items)).map(({ definition }) => definition)
-    if (id === undefined) return await offer((await servers.list(kind, principal?.owner)).items)
-    const { server, own } = placeFor(kind, id) ?? {}
-    if (server === undefined || own === SIGN_IN_TOOL) return undefined
+    if (id === undefined) return (await offeredTo(kind, principal)).map(({ definition }) => definition)
+    const place = placeFor(kind, id)
+    if (place !== undefined) return servers.get(place.server).isPerOwner ? await entryFor(kind, principal, id, place) : undefined
+    // the name of a long one has a hash in place of its end
+    const cut = (await offeredTo(kind, principal)).find(({ place: { server }, definition }) => definition[LISTS[kind].id] === id && servers.get(server).isPerOwner)
+    return cut === undefined ? undefined : [cut.definition]
+  }
+
+  /** The entry of a server with sign-ins, for one owner. */
+  async function entryFor (kind: ListKind, principal: Principal | undefined, id: string, { server, own }: Place): Promise<Item[]> {
     const upstream = servers.get(server)
-    if (!upstream.isPerOwner) return undefined
     const item = (await upstream.list(kind, principal?.owner)).find(({ name }) => name === own)
-    if (item !== undefined) return await offer([{ server, item }])
-    // before the sign-in every name leads to it
-    const isSignedOut = (await upstream.list('tools', principal?.owner)).some(({ name }) => name === SIGN_IN_TOOL)
-    return isSignedOut ? [{ name: id, inputSchema: { type: 'object' } }] : []
+    if (!mayUseThing(principal, { server, tool: kind === 'tools' ? own : undefined })) {
+      if (item !== undefined) auditRefusal(servers.log, { reason: 'SCOPE', owner: principal?.owner, what: `${kind}:${id}` })
+      return []
+    }
+    if (item !== undefined) return (await offeredTo(kind, principal, [{ server, item }])).map(({ definition }) => definition)
+    // before the sign-in every name leads to it, and after it the tool that asks for it
+    const leads = own === SIGN_IN_TOOL || (await upstream.list('tools', principal?.owner)).some(({ name }) => name === SIGN_IN_TOOL)
+    return leads ? [{ name: id, inputSchema: { type: 'object' } }] : []
   }
 
   function mayUse (kind: ListKind, id: string, principal: Principal | undefined): boolean {
@@ -98,7 +114,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
   async function behind (ref: CompletionRef, principal: Principal | undefined): Promise<Place> {
     if (ref.type === 'ref/prompt') return await find('prompts', ref.name, principal)
     for (const kind of ['templates', 'resources'] as const) {
-      const listed = (await servers.listForAll(kind)).items.find(({ item }) => item[LISTS[kind].id] === ref.uri)
+      const listed = (await entriesFor(servers, kind, principal)).items.find(({ item }) => item[LISTS[kind].id] === ref.uri)
       if (listed !== undefined) return { server: listed.server, own: ref.uri }
     }
     const place = placeOf(ref.uri, servers.names)
@@ -138,10 +154,10 @@ export function toolSource (servers: Servers): GatewayToolSource {
       return completion as never
     },
     mayUse,
-    extensions: (): Record<string, object> => hasPages ? { [UI_EXTENSION]: {} } : {},
-    onChange: listener => servers.onChange(kinds => {
-      if (kinds.includes('tools')) refresh()
-      listener(kinds)
+    extensions: (): Record<string, object> => hasPages || servers.hasSignIns ? { [UI_EXTENSION]: {} } : {},
+    onChange: listener => servers.onChange((kinds, of) => {
+      if (of === undefined && kinds.includes('tools')) refresh()
+      listener(kinds, of)
     })
   }
 }

@@ -2,7 +2,7 @@ import type { Log, Principal } from '@polyvac/core'
 import type { AbortSignalLike } from '@polyvac/core/plugin'
 import type { CallProgress, CompletionArgument, CompletionRef, ListKind, ServerRequest } from '@polyvac/mcp-protocol'
 import type { Round, ToolResult } from '../protocol/call-options.js'
-import type { Item } from '../protocol/lists.js'
+import type { ChangeListener, Item } from '../protocol/lists.js'
 
 /** The part of an MCP server's call context that a gateway uses. */
 export interface SourceContext {
@@ -47,7 +47,7 @@ export interface SourceTemplate extends Item { readonly uriTemplate: string, rea
 
 /** The tools, resources and prompts of a gateway as a source for an MCP server: `sources: [gateway.toolSource()]`. */
 export interface GatewayToolSource {
-  /** All tools, named `<server>__<tool>`. */
+  /** All tools of the servers to which no owner signs in, named `<server>__<tool>`. */
   list (): Promise<SourceTool[]>
   /**
    * Calls a tool by that name. A failure of its server is a result with `isError`: code, reason and remedy. Progress,
@@ -84,11 +84,11 @@ export interface GatewayToolSource {
   }
   /** Completes an argument of a prompt, by its unique name, or of a resource template. */
   complete (ref: CompletionRef, argument: CompletionArgument, context: SourceContext): Promise<{ readonly values: readonly string[], readonly total?: number, readonly hasMore?: boolean }>
-  /** The list of a caller, where one of the servers has owners that sign in; undefined: the list of all. */
+  /** What a caller may use, where one of the servers has owners that sign in; undefined: the list of all. */
   listFor (kind: ListKind, principal: Principal | undefined, id?: string): Promise<readonly never[] | undefined>
   /** Whether a caller may use a tool, prompt, resource or template, by its unique name or URI. */
   mayUse (kind: ListKind, id: string, principal: Principal | undefined): boolean
-  /** Extensions of MCP that its servers offer, by id: MCP Apps, once a listed tool has a page. */
+  /** Extensions of MCP that its servers offer, by id: MCP Apps, once a listed tool has a page, or for an owner may have one. */
   extensions (): Readonly<Record<string, object>>
-  onChange (listener: (kinds: readonly ListKind[]) => void): () => void
+  onChange (listener: ChangeListener): () => void
 }

@@ -1,5 +1,5 @@
 import { quoteName } from '@polyvac/core/plugin'
-import type { ListKind } from '@polyvac/mcp-protocol'
+import { LIST_KINDS, type ListKind } from '@polyvac/mcp-protocol'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import type { Item } from '../protocol/lists.js'
 import { ServerBusyError, SignInFailedError, SignInRequiredError, withContext } from '../errors.js'
@@ -101,16 +101,6 @@ export class OwnedUpstream extends Upstream {
     }
   }
 
-  /** What the server offers any owner who is connected, and the tool for the others. */
-  override async listForAll (kind: ListKind): Promise<readonly Item[]> {
-    const ready = [...this.#members.values()].filter(({ upstream }) => upstream.status().state === 'ready')
-    const lists = await Promise.allSettled(ready.map(async ({ upstream }) => await upstream.list(kind)))
-    const items = lists.flatMap(list => list.status === 'fulfilled' ? [...list.value] : [])
-    const own = kind === 'tools' ? [signInTool(this.name)] : []
-    const byId = new Map([...own, ...items].map(item => [String(item.name ?? item.uri ?? item.uriTemplate), item]))
-    return [...byId.values()]
-  }
-
   override async callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#as(options.owner, async member => {
       if (tool === SIGN_IN_TOOL && !(await member.list('tools')).some(({ name }) => name === SIGN_IN_TOOL)) {
@@ -163,7 +153,12 @@ export class OwnedUpstream extends Upstream {
   async #leaveSignedOut (owner: string, member: Member): Promise<void> {
     if (member.upstream.status().state !== 'ready' || await this.#signIns.isSignedIn(owner, this.name)) return
     if (this.#members.get(owner) === member) this.#drop(owner)
-    this.options.onChange(['tools', 'resources', 'templates', 'prompts'])
+    this.#changed(owner)
+  }
+
+  /** The lists of one owner changed: no other one learns of it. */
+  #changed (owner: string, kinds: readonly ListKind[] = LIST_KINDS): void {
+    this.options.onChange(kinds, { owner: owner === '' ? undefined : owner })
   }
 
   #member (owner: string): Member {
@@ -172,7 +167,7 @@ export class OwnedUpstream extends Upstream {
     if (this.#members.size >= MAX_OWNERS && !this.#closeOldest()) throw withContext(new ServerBusyError(quoteName(this.name), MAX_OWNERS), { server: this.name })
     const config = { ...this.config, restart: false }
     const upstream = new Upstream(config, {
-      ...this.options, authorization: async onToken => await this.#signIns.authorizationFor(owner, config, onToken)
+      ...this.options, onChange: kinds => this.#changed(owner, kinds), authorization: async onToken => await this.#signIns.authorizationFor(owner, config, onToken)
     }, this.listeners.of(owner))
     const member = { upstream, usedAt: Date.now(), uses: 0 }
     this.#members.set(owner, member)
@@ -182,9 +177,8 @@ export class OwnedUpstream extends Upstream {
 
   #reconnect (owner: string): void {
     const { upstream } = this.#members.get(owner) ?? {}
-    const changed = (): void => { this.options.onChange(['tools', 'resources', 'templates', 'prompts']) }
-    if (upstream === undefined || this.#isClosed) return changed()
-    upstream.restart().then(changed, (err: unknown) => { this.options.log.warn({ err, mcpServer: this.name }, 'the connection of an owner was not opened again') })
+    if (upstream === undefined || this.#isClosed) return this.#changed(owner)
+    upstream.restart().then(() => this.#changed(owner), (err: unknown) => { this.options.log.warn({ err, mcpServer: this.name }, 'the connection of an owner was not opened again') })
   }
 
   #closeIdle (): void {

@@ -7,6 +7,7 @@ import type { Connection, End, KnownBinding } from '../connections/connection.js
 import type { StdioContext } from '../connections/stdio/stdio-connection.js'
 import { ServerNotReadyError, withContext } from '../errors.js'
 import { watchHealth } from './health.js'
+import type { ChangeListener } from '../protocol/lists.js'
 import { createConnection } from './open-connection.js'
 import { ResourceSubscriptions } from './resource-subscriptions.js'
 import type { NamedServer } from '../config/server-config.js'
@@ -25,7 +26,7 @@ const MAX_LEFT_OUT = 20
 /** Calls wait for a restart that is due within this time, in ms. */
 const SOON_MS = 1_500
 
-export type UpstreamOptions = Omit<StdioContext, 'onUpdated' | 'review'>
+export type UpstreamOptions = Omit<StdioContext, 'onUpdated' | 'review' | 'onChange'> & { readonly onChange: ChangeListener }
 
 /** Keeps one configured server running: starts it, waits for its end, starts it again. */
 export class Supervisor {

@@ -29,11 +29,6 @@ export class Upstream extends Supervisor {
   /** Whether each owner signs in to it, and sees other entries. */
   get isPerOwner (): boolean { return this.config.per_owner === true }
 
-  /** What it offers any owner. */
-  async listForAll (kind: ListKind): Promise<readonly Item[]> {
-    return await this.list(kind)
-  }
-
   /**
    * Calls a tool and returns its whole result.
    * @throws MCP_TOOL_NOT_FOUND, MCP_INVALID_ARGUMENTS, MCP_TOOL_FAILED, MCP_CALL_TIMEOUT, MCP_CALL_FAILED,

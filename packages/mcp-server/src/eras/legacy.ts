@@ -1,7 +1,7 @@
 import { CallAbortedError, isRecord, mayUse, MemoryBudgetError, placeOf, type CallPlace, type OpenCalls } from '@polyvac/core/plugin'
 import {
   ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities,
-  type LegacyRevision, type ListKind
+  type LegacyRevision
 } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Call } from '../calls/call.js'
@@ -21,6 +21,7 @@ import type { Session } from '../sessions/session.js'
 import { readStandalone, resumeStream } from '../sessions/shared-readers.js'
 import { STANDALONE, type Sent, type SharedSession } from '../sessions/shared-session.js'
 import type { Sessions } from '../sessions/sessions.js'
+import type { ChangeListener } from '../tool-source.js'
 
 /** Time in ms after which a call becomes an event stream, where another replica can resume it. */
 const LONG_CALL_MS = 200
@@ -33,7 +34,7 @@ export class Legacy {
   constructor (server: McpContext, sessions: Sessions | undefined) {
     this.#server = server
     this.#sessions = sessions
-    server.registry.onChange(kinds => this.#notifyChange(kinds))
+    server.registry.onChange((kinds, of) => this.#notifyChange(kinds, of))
   }
 
   /** Handles a POST. @throws RpcError with a status */
@@ -111,8 +112,8 @@ export class Legacy {
 
   /** Runs a request of a replica that has ended. */
   async #runAgain (...given: CallArguments): Promise<void> {
-    const [, message, response] = given
-    if (await mayRunAgain(this.#server, message)) this.#call(...given)
+    const [request, message, response] = given
+    if (await mayRunAgain(this.#server, message, this.#server.principalOf(request))) this.#call(...given)
     else response.end(errorText(message.id, new RpcError('internalError', 'the replica that ran this call has ended; call again')))
   }
 
@@ -210,9 +211,11 @@ export class Legacy {
     return session
   }
 
-  #notifyChange (kinds: readonly ListKind[]): void {
+  #notifyChange (...[kinds, of]: Parameters<ChangeListener>): void {
     const methods = new Set(kinds.map(kind => LISTS[kind].changed))
-    for (const session of this.#sessions?.all() ?? []) for (const method of methods) session.notify(method)
+    for (const session of this.#sessions?.all() ?? []) {
+      if (of === undefined || of.owner === session.owner) for (const method of methods) session.notify(method)
+    }
   }
 }
 

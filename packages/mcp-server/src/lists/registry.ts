@@ -2,8 +2,8 @@ import type { Log, Principal } from '@polyvac/core'
 import { auditRefusal, mayUseAll } from '@polyvac/core/plugin'
 import { LIST_KINDS, type ListKind } from '@polyvac/mcp-protocol'
 import { unknownName } from '../protocol/rpc.js'
-import type { Definitions, ToolSource } from '../tool-source.js'
-import { Catalog, Entry, idOf } from './catalog.js'
+import type { ChangeListener, Definitions, ToolSource } from '../tool-source.js'
+import { Catalog, Entry } from './catalog.js'
 import { checkNames, distinctEntries } from './distinct-names.js'
 
 /** The lists of all sources as one. Each is read at first use, and again once a source reports a change. */
@@ -13,7 +13,7 @@ export class Registry {
   // @keyed none: the keys are the four kinds of lists
   readonly #catalogs = new Map<ListKind, Promise<Catalog<ListKind>>>()
   // @keyed none: the values are functions of the plugin, one for each open stream of changes; maxStreams
-  readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
+  readonly #listeners = new Set<ChangeListener>()
   // @keyed none: the values are functions of the sources
   readonly #stops: Array<() => void> = []
   /** Entries of definitions for one caller. */
@@ -26,7 +26,7 @@ export class Registry {
     this.#log = log
     checkNames(sources)
     for (const source of sources) {
-      const stop = source.onChange?.(kinds => this.#invalidate(kinds))
+      const stop = source.onChange?.((kinds, of) => this.#invalidate(kinds, of))
       if (stop !== undefined) this.#stops.push(stop)
     }
   }
@@ -41,11 +41,8 @@ export class Registry {
     const catalog = await this.catalogFor(kind, principal)
     const own = new Map(await Promise.all(this.sources.map(async source => [source, await source.listFor?.(kind, principal)] as const)))
     if ([...own.values()].every(list => list === undefined)) return catalog
-    const lists = this.sources.map(source => {
-      const mayUse = ({ definition }: Entry<Definitions[K]>): boolean => source.mayUse?.(kind, idOf(kind, definition), principal) !== false
-      return own.get(source)?.map(definition => this.#entryOf(definition, source)).filter(mayUse) ??
-        catalog.entries.filter(entry => entry.source === source)
-    })
+    const lists = this.sources.map(source => own.get(source)?.map(definition => this.#entryOf(definition, source)) ??
+      catalog.entries.filter(entry => entry.source === source))
     return catalog.part(distinctEntries(kind, lists))
   }
 
@@ -57,18 +54,21 @@ export class Registry {
     const entry = (await this.catalogFor(kind, principal)).get(name)
     const id = entry?.sourceName ?? name
     for (const source of entry === undefined ? this.sources : [entry.source]) {
-      if (source.mayUse?.(kind, id, principal) === false) continue
       const own = await source.listFor?.(kind, principal, id)
       if (own?.[0] !== undefined) {
         return entry?.sourceName === undefined ? this.#entryOf(own[0], source) : new Entry({ ...own[0], name }, source, id)
       }
-      if (own === undefined && entry !== undefined) return entry
+      if (own === undefined && entry !== undefined && source.mayUse?.(kind, id, principal) !== false) return entry
     }
+    // two sources have the name, and the caller sees one of them under another
+    const shown = await this.shownTo(kind, principal)
+    const renamed = shown.get(name)
+    if (renamed !== undefined) return renamed
     const what = kind === 'tools' ? 'tool' : 'prompt'
     if (entry === undefined && (await this.catalog(kind)).get(name) !== undefined) {
       auditRefusal(this.#log, { reason: 'SCOPE', owner: principal?.owner, what: `${what}:${name}` })
     }
-    throw unknownName(what, name, (await this.shownTo(kind, principal)).ids)
+    throw unknownName(what, name, shown.ids)
   }
 
   /** The entry of a definition for one caller, with its schema compiled once. */
@@ -106,12 +106,13 @@ export class Registry {
   /** Whether a caller may learn of changes of a resource, which no list needs to name. */
   async maySubscribe (uri: string, principal: Principal | undefined): Promise<boolean> {
     if (mayUseAll(principal)) return true
+    if ((await this.shownTo('resources', principal)).get(uri) !== undefined) return true
     const listed = (await this.catalog('resources')).get(uri)
     const sources = listed === undefined ? this.sources.filter(({ resources }) => resources?.subscribe !== undefined) : [listed.source]
     return sources.some(source => source.mayUse?.('resources', uri, principal) !== false)
   }
 
-  onChange (listener: (kinds: readonly ListKind[]) => void): () => void {
+  onChange (listener: ChangeListener): () => void {
     this.#listeners.add(listener)
     return () => { this.#listeners.delete(listener) }
   }
@@ -121,10 +122,11 @@ export class Registry {
     this.#listeners.clear()
   }
 
-  #invalidate (kinds: readonly ListKind[]): void {
+  #invalidate (...[kinds, of]: Parameters<ChangeListener>): void {
     const changed = LIST_KINDS.filter(kind => kinds.includes(kind))
-    for (const kind of changed) this.#catalogs.delete(kind)
-    for (const listener of this.#listeners) listener(changed)
+    // the lists of one caller are not kept
+    if (of === undefined) for (const kind of changed) this.#catalogs.delete(kind)
+    for (const listener of this.#listeners) listener(changed, of)
   }
 
   /** Reads a list. A source that fails is left out, and `onIncomplete` is called: the next use reads the list again. */

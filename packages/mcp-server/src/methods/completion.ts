@@ -30,13 +30,13 @@ async function resolve (
   { registry }: McpContext, ref: unknown, { principal }: Call
 ): Promise<{ readonly source: ToolSource, readonly sourceRef: CompletionRef }> {
   if (isRecord(ref) && ref.type === 'ref/prompt' && typeof ref.name === 'string') {
-    const entry = (await registry.catalogFor('prompts', principal)).get(ref.name)
+    const entry = (await registry.shownTo('prompts', principal)).get(ref.name)
     if (entry === undefined) throw invalidParams(`unknown prompt: ${quoteName(ref.name)}`)
     return { source: entry.source, sourceRef: { type: ref.type, name: entry.sourceName ?? ref.name } }
   }
   if (isRecord(ref) && ref.type === 'ref/resource' && typeof ref.uri === 'string') {
-    const template = (await registry.catalogFor('templates', principal)).get(ref.uri)
-    const entry = template ?? (await registry.catalogFor('resources', principal)).get(ref.uri)
+    const template = (await registry.shownTo('templates', principal)).get(ref.uri)
+    const entry = template ?? (await registry.shownTo('resources', principal)).get(ref.uri)
     if (entry === undefined) throw invalidParams(`unknown resource template: ${quoteName(ref.uri)}`)
     return { source: entry.source, sourceRef: { type: ref.type, uri: ref.uri } }
   }

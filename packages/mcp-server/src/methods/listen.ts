@@ -46,7 +46,8 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
         ...followed.size > 0 && { taskIds: [...followed.keys()] }
       }
     })
-    stops.push(server.registry.onChange(changed => {
+    stops.push(server.registry.onChange((changed, of) => {
+      if (of !== undefined && of.owner !== call.principal?.owner) return
       const methods = changed.filter(kind => kinds.includes(kind)).map(kind => LISTS[kind].changed)
       for (const method of new Set(methods)) notify(method, {})
     }))

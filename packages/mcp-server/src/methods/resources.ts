@@ -9,7 +9,7 @@ import type { ResourceContents, ToolSource } from '../tool-source.js'
 export async function readResource (server: McpContext, call: Call): Promise<Json> {
   const { uri } = call.params
   if (typeof uri !== 'string') throw invalidParams('`uri` must be a string')
-  const listed = (await server.registry.catalogFor('resources', call.principal)).get(uri)
+  const listed = (await server.registry.shownTo('resources', call.principal)).get(uri)
   const sources = listed === undefined ? server.registry.sources : [listed.source]
   for (const source of sources) {
     const found = await readFrom(source, uri, call)
