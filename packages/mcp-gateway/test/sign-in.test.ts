@@ -1,56 +1,12 @@
-import { test, type Test } from 'tap'
-import Fastify, { type FastifyRequest } from 'fastify'
-import type { AddressInfo } from 'node:net'
-import { createGateway, mcpGatewayPlugin, type Gateway, type McpServerConfig, type SignInStore } from '../src/index.js'
+import { test } from 'tap'
+import { createGateway, type SignInStore } from '../src/index.js'
 import { SealedTexts } from '../src/sign-in/sealed-texts.js'
 import { memoryStore, SignInRecords } from '../src/sign-in/sign-in-store.js'
 import { withSignIn } from '../src/tool-source/sign-in.js'
 import { until } from '../../../test/fixtures/until.js'
 import { authorizationServer, Browser, protectedServer, type AuthorizationServer } from './fixtures/authorization-server.mjs'
+import { KEY, service, textOf, type Service } from './fixtures/sign-in-service.js'
 
-const KEY = 'k'.repeat(32)
-
-const authenticate = ({ headers }: FastifyRequest): { owner: string } | undefined =>
-  headers['x-owner'] === undefined ? undefined : { owner: String(headers['x-owner']) }
-
-interface Service {
-  readonly base: string
-  readonly gateway: Gateway
-  call (owner: string, tool?: string): Promise<{ status: number, body: any, headers: Headers }>
-  /** Calls until the caller is asked, and signs in. */
-  signIn (owner: string, account?: string): Promise<{ status: number, text: string }>
-  close (): Promise<void>
-}
-
-/** A service whose callers name themselves in a header. */
-async function service (t: Test, entry: McpServerConfig, store: SignInStore = memoryStore(), url?: string): Promise<Service> {
-  const gateway = createGateway({ servers: { mail: { per_owner: true, ...entry } }, signIn: { store, key: KEY, url } })
-  const app = Fastify({ forceCloseConnections: true })
-  app.addHook('preClose', () => gateway.close())
-  await app.register(mcpGatewayPlugin, { gateway, authenticate })
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  t.teardown(() => app.close())
-  const base = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
-  const call: Service['call'] = async (owner, tool = 'whoami') => {
-    const response = await fetch(`${base}/mcp/call`, {
-      method: 'POST', headers: { 'x-owner': owner, authorization: 'Bearer token-of-the-caller', 'content-type': 'application/json' }, body: JSON.stringify({ server: 'mail', tool, arguments: {} })
-    })
-    return { status: response.status, body: await response.json(), headers: response.headers }
-  }
-  return {
-    base,
-    gateway,
-    call,
-    async signIn (owner, account = owner) {
-      const { status, body } = await call(owner)
-      t.equal(status, 401, JSON.stringify(body))
-      return await new Browser().signIn(body.details.url, account)
-    },
-    close: () => app.close()
-  }
-}
-
-const textOf = ({ body }: { body: any }): string => body.result?.content[0].text ?? JSON.stringify(body)
 const grantsOf = ({ seen }: AuthorizationServer): number => seen.filter(({ method, url }) => method === 'POST' && url === '/token').length
 
 test('the first call answers 401 with an address, and after the sign-in there the call succeeds', async t => {
