@@ -15,7 +15,7 @@ tap.teardown(closeBrowser)
 
 const CALLBACK = '/mcp/sign-in/callback'
 
-/** A host in a process, with the servers `mail` and `evil`, each with an issuer of its own. */
+/** A host in a process, with the servers `mail` and `evil`, each with another issuer. */
 async function serve (t: Test) {
   const [honest, hostile] = [await authorizationServer(t), await authorizationServer(t)]
   const [mail, evil] = [await protectedServer(t, honest), await protectedServer(t, hostile)]

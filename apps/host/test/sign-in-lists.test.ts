@@ -99,7 +99,7 @@ test('a name, URI or template of another owner is answered like one that no owne
   }
 })
 
-test('a URI that one owner has at two servers stays as it is for the others, who read it', async t => {
+test('a URI that one owner has at two servers stays unchanged for the others, who read it', async t => {
   const { base } = await serve(t)
   for (const [owner, uris, templates] of [
     ['bob', ['mail://bob', 'note://shared'], ['box://bob/{id}', 'note://shared/{id}']],

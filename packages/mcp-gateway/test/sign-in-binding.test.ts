@@ -152,7 +152,7 @@ test('a code reaches the server alone whose redirect URI it was sent to, and an 
   const swapped = (from: string, to: string, { browser, callback }: { browser: Browser, callback: string }): Promise<{ status: number, text: string }> => browser.open(callback.replace(`${CALLBACK}/${from}`, `${CALLBACK}/${to}`))
   for (const answer of [await swapped('mail', 'evil', atMail), await swapped('evil', 'mail', atEvil), await swapped('mail', 'none', atMail)]) t.match(answer, { status: 400, text: /another MCP server/ })
 
-  // these were no use of the state
+  // none of these used up the state
   t.match(await atMail.browser.open(atMail.callback), { status: 200 })
   t.equal(textOf(await one.call('alice')), 'alice')
 

@@ -3,7 +3,7 @@ import type { BegunSignIn, SignInPage } from '../sign-in/sign-ins.js'
 
 const STYLE = 'body{font:1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:4rem auto;padding:0 1rem}a,button{font:inherit;font-weight:600}'
 
-/** No script, no frame, no form and no other origin; and no window that opened the page, or that it opens, has a hold on it. */
+/** No script, no frame, no form and no other origin; and no window that opened the page has a reference to it. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',

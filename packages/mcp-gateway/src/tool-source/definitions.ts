@@ -12,8 +12,8 @@ export interface Offered { readonly place: Place, readonly definition: Item }
 const TURN_ENTRIES = 1_000
 
 /**
- * The definitions that were made of an item, under its own id and under one with its server: callers compare definitions
- * by identity.
+ * The definitions that were made of an item, under its own id and under one with its server: callers compare
+ * definitions by identity.
  */
 // @keyed none: the keys are entries of lists that are kept, and an entry ends with its list
 const made = { own: new WeakMap<Item, Item>(), qualified: new WeakMap<Item, Item>() }

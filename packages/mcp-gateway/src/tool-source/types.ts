@@ -88,7 +88,7 @@ export interface GatewayToolSource {
   listFor (kind: ListKind, principal: Principal | undefined, id?: string): Promise<readonly never[] | undefined>
   /** Whether a caller may use a tool, prompt, resource or template, by its unique name or URI. */
   mayUse (kind: ListKind, id: string, principal: Principal | undefined): boolean
-  /** Extensions of MCP that its servers offer, by id: MCP Apps, once a listed tool has a page, or for an owner may have one. */
+  /** Extensions of MCP that its servers offer, by id: MCP Apps, where a tool has a page, or one of an owner may. */
   extensions (): Readonly<Record<string, object>>
   onChange (listener: ChangeListener): () => void
 }
