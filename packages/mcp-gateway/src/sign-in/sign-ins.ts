@@ -293,7 +293,7 @@ export class SignIns {
     return this.#texts.mark(`verifier ${id} ${secret}`)
   }
 
-  /** One for each sign-in: a browser may begin several. No other host can set a cookie with this prefix (RFC 6265bis). */
+  /** One for each sign-in: a browser may begin several. No other host can set one with this prefix (RFC 6265bis). */
   #cookieName (id: string): string {
     return `${this.addresses.isSecure ? '__Host-' : ''}polyvac_sign_in_${this.#texts.mark(`cookie ${id}`).slice(0, 10)}`
   }
