@@ -26,10 +26,10 @@ export function makeExtra (call: VacCall, vac: VacConfig, tools: ToolAccess, run
   extra.protocol = call.protocol ?? 'code'
   extra.principal = call.principal
   const { callTool, listTools } = tools
-  const owner = call.principal?.owner
-  const isBound = owner !== undefined && callTool !== undefined
-  extra.callTool = isBound ? (...[server, tool, args, options]: Parameters<CallTool>) => callTool(server, tool, args, { signal: options?.signal, owner }) : callTool
-  extra.listTools = isBound && listTools !== undefined ? () => listTools({ owner }) : listTools
+  const { principal } = call
+  const isBound = principal !== undefined && callTool !== undefined
+  extra.callTool = isBound ? (...[server, tool, args, options]: Parameters<CallTool>) => callTool(server, tool, args, { signal: options?.signal, principal }) : callTool
+  extra.listTools = isBound && listTools !== undefined ? () => listTools({ principal }) : listTools
   extra[RUN] = run
   Object.defineProperty(extra, 'signal', SIGNAL)
   Object.defineProperty(extra, 'callback', CALLBACK)

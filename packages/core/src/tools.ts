@@ -1,3 +1,5 @@
+import type { Principal } from './vac.js'
+
 /** The tools of external MCP servers, as interpreters use them. */
 
 /** A block of a tool's result (specification of MCP, tools). Its `type` names its other fields. */
@@ -47,13 +49,13 @@ export type ListTools = () => Promise<readonly ListedTool[]>
 
 export interface ToolCallOptions { readonly signal?: AbortSignal | undefined }
 
-/** The owner of the call of an interpreter, whose sign-ins to servers count. */
-export interface ToolOwner { readonly owner?: string | undefined }
+/** The caller of an interpreter, for whom its tools run. */
+export interface ToolCaller { readonly principal?: Principal | undefined }
 
 /** How interpreters reach external MCP tools. */
 export interface ToolAccess {
   /** `extra.callTool` of interpreters. */
-  readonly callTool?: ((server: string, tool: string, args: Readonly<Record<string, unknown>>, options?: ToolCallOptions & ToolOwner) => Promise<ToolCallResult<unknown>>) | undefined
+  readonly callTool?: ((server: string, tool: string, args: Readonly<Record<string, unknown>>, options?: ToolCallOptions & ToolCaller) => Promise<ToolCallResult<unknown>>) | undefined
   /** `extra.listTools` of interpreters. */
-  readonly listTools?: ((options?: ToolOwner) => ReturnType<ListTools>) | undefined
+  readonly listTools?: ((options?: ToolCaller) => ReturnType<ListTools>) | undefined
 }

@@ -119,7 +119,7 @@ test('the interpreter is called with the question, the VAC, the history and the 
   const tools = extra as unknown as { readonly [Name in keyof ToolAccess]-?: NonNullable<ToolAccess[Name]> }
   await tools.callTool('mail', 'send', {})
   await tools.listTools()
-  t.match(asked, [['mail', 'send', {}, { owner: 'alice' }], { owner: 'alice' }])
+  t.match(asked, [['mail', 'send', {}, { principal: { owner: 'alice' } }], { principal: { owner: 'alice' } }])
   t.type(extra.signal, AbortSignal)
   t.type((extra.log as { info: unknown }).info, 'function')
 })

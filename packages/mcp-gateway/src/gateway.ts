@@ -28,6 +28,7 @@ export class Gateway implements Servers {
   readonly signIns: SignIns
   readonly #options: ReturnType<typeof readGatewayOptions>
   readonly #watch: OrphanWatchdog
+  readonly #callers = { areNamed: false }
   // @keyed none: the values are functions of the plugins
   readonly #listeners = new Set<ChangeListener>()
   // @keyed none: the keys are names of servers of the configuration
@@ -133,13 +134,13 @@ export class Gateway implements Servers {
     server: string, tool: string, args: Readonly<Record<string, unknown>>, options?: CallOptions
   ): Promise<ToolCallResult<Structured>> => {
     const upstream = this.get(server)
-    const result = await recordCall({ server, tool, owner: options?.owner, protocol: 'code' }, this.log, async () => await upstream.call(tool, args, options), outcomeOfTool)
+    const result = await recordCall({ server, tool, principal: options?.principal, protocol: 'code' }, this.log, async () => await upstream.call(tool, args, options), outcomeOfTool)
     return (Array.isArray(result.content) ? result : { ...result, content: [] }) as ToolCallResult<Structured>
   }
 
   /** The tools that `call` can call. Bound to the gateway: interpreters get it as `extra.listTools`. */
   readonly listTools: NonNullable<ToolAccess['listTools']> = async options =>
-    (await this.list('tools', options?.owner)).items.map(listedTool)
+    (await this.list('tools', options?.principal?.owner)).items.map(listedTool)
 
   /**
    * Tools, resources and prompts under names that are unique over all servers, for an MCP server or an interpreter.
@@ -206,6 +207,7 @@ export class Gateway implements Servers {
       limits: this.limits,
       log: this.log,
       watch: this.#watch,
+      callers: this.#callers,
       folder: resolve(folder),
       onChange: (...change: Parameters<ChangeListener>) => this.#changed(...change)
     }

@@ -123,11 +123,10 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
     const call = new OpenCall(reply, calls, disconnects)
     try {
       const principal = principalOf(request)
-      const owner = principal?.owner
       const { server, tool } = request.body
       await checkTool(gateway, principal, server, tool)
-      const callTool = async (listeners?: CallListeners): Promise<Outcome> => await recordCall({ server, tool, owner, protocol: 'mcp-gateway' }, request.log,
-        async () => await interactive.call(request.body, owner, call, listeners),
+      const callTool = async (listeners?: CallListeners): Promise<Outcome> => await recordCall({ server, tool, principal, protocol: 'mcp-gateway' }, request.log,
+        async () => await interactive.call(request.body, principal, call, listeners),
         outcome => 'status' in outcome ? 'input-required' : outcomeOfTool(outcome.result))
       if (!wantsEvents(request.headers.accept)) {
         const outcome = await callTool()
@@ -165,7 +164,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
       const { server, uri } = request.body
       const principal = principalOf(request)
       const upstream = serverOfResource(gateway, principal, server, uri)
-      return contentsBody(await upstream.readResource(uri, { signal: call, owner: principal?.owner })) as never
+      return contentsBody(await upstream.readResource(uri, { signal: call, principal })) as never
     } finally {
       call.end()
     }
@@ -180,7 +179,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
     try {
       const principal = principalOf(request)
       const upstream = serverOfPrompt(gateway, principal, server, prompt)
-      const { description, messages } = await upstream.getPrompt(prompt, args, { signal: call, owner: principal?.owner })
+      const { description, messages } = await upstream.getPrompt(prompt, args, { signal: call, principal })
       return { description: typeof description === 'string' ? description : '', messages: Array.isArray(messages) ? messages : [] }
     } finally {
       call.end()

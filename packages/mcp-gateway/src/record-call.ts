@@ -1,4 +1,4 @@
-import type { Log } from '@polyvac/core'
+import type { Log, Principal } from '@polyvac/core'
 import { CallRecord, type CallFields } from '@polyvac/core/plugin'
 
 /** Most characters of the name of a tool in a log line: callers choose it. Those of MCP have at most 128. */
@@ -7,13 +7,13 @@ const MAX_NAME_CHARS = 128
 interface RecordedCall {
   readonly server: string
   readonly tool: string
-  readonly owner: string | undefined
+  readonly principal: Principal | undefined
   readonly protocol: CallFields['protocol']
 }
 
 /** Calls a tool of a configured server, and logs the call. `outcomeOf` names the end of one that did not fail. */
-export async function recordCall<T> ({ server, tool, owner, protocol }: RecordedCall, log: Log, call: () => Promise<T>, outcomeOf: (result: T) => string): Promise<T> {
-  const record = new CallRecord({ server, tool: tool.slice(0, MAX_NAME_CHARS), protocol, principal: owner === undefined ? undefined : { owner } }, log)
+export async function recordCall<T> ({ server, tool, principal, protocol }: RecordedCall, log: Log, call: () => Promise<T>, outcomeOf: (result: T) => string): Promise<T> {
+  const record = new CallRecord({ server, tool: tool.slice(0, MAX_NAME_CHARS), protocol, principal }, log)
   try {
     const result = await call()
     record.outcome = outcomeOf(result)

@@ -32,7 +32,7 @@ test('each call of a tool has one log line, over POST /mcp/call and from code, w
   ])
   t.equal(seen.length, 4, 'a server that is not configured gets no call')
   t.notMatch(JSON.stringify(seen), /CANARY|firstByteMs|chunks|answerChars|sources/)
-  await gateway.call('everything', 'echo', { message: 'CANARY' }, { owner: 'alice' })
+  await gateway.call('everything', 'echo', { message: 'CANARY' }, { principal: { owner: 'alice' } })
   await t.rejects(gateway.call('everything', 'x'.repeat(10_000), {}))
   t.match(calls(), [
     { server: 'everything', tool: 'echo', protocol: 'code', owner: 'alice', outcome: 'completed' }, { tool: 'x'.repeat(128), outcome: 'MCP_TOOL_NOT_FOUND' }

@@ -110,7 +110,7 @@ test('a question never reaches the call of another owner that waits at the same 
   const ask = (owner: string, params: object): { readonly done: Promise<unknown>, readonly stop: LightAbort } => {
     const signal = new LightAbort()
     const done = gateway.call('bad', 'ask', { params }, {
-      owner,
+      principal: { owner },
       signal,
       // unanswered for as long as the test lasts
       ask: async question => { shown.push([owner, question.params]); return await new Promise(() => {}) }

@@ -94,7 +94,7 @@ test('a token is refreshed once for all calls, with rotation; a revoked one lead
   t.equal(textOf(await replica!.call('alice')), 'alice-again')
   const stranger = createGateway({ servers: { mail: { per_owner: true, ...entry } }, signIn: { store, key: 'x'.repeat(32), url: 'http://127.0.0.1:9' } })
   t.teardown(() => stranger.close())
-  await t.rejects(stranger.call('mail', 'whoami', {}, { owner: 'alice' }), { code: 'MCP_SIGN_IN_REQUIRED' }, 'a text of another key counts as none')
+  await t.rejects(stranger.call('mail', 'whoami', {}, { principal: { owner: 'alice' } }), { code: 'MCP_SIGN_IN_REQUIRED' }, 'a text of another key counts as none')
 })
 
 test('a refresh of another replica whose clock is ahead is waited for', async t => {
@@ -211,11 +211,11 @@ test('a client of 2025-11-25 that cannot be asked during its call gets -32042 wi
   const { gateway } = await service(t, { url: upstream.url, oauth: { issuer: as.base } })
   const context = { era: 'legacy', capabilities: { elicitation: { url: {} } }, signal: new AbortController().signal } as unknown as Parameters<typeof withSignIn>[1]
   const cannot = async (): Promise<never> => { throw Object.assign(new Error('no session'), { code: 'MCP_CANNOT_ASK' }) }
-  const failure: unknown = await withSignIn(gateway, context, cannot, async () => await gateway.get('mail').callRaw('whoami', {}, { owner: 'alice' })).catch((err: unknown) => err)
+  const failure: unknown = await withSignIn(gateway, context, cannot, async () => await gateway.get('mail').callRaw('whoami', {}, { principal: { owner: 'alice' } })).catch((err: unknown) => err)
   t.match(failure, { rpcError: { code: -32042, data: { elicitations: [{ mode: 'url', url: /sign-in\?ticket=/, elicitationId: /./ }] } } })
   const stopped = { ...context, signal: AbortSignal.abort(new Error('left')) } as typeof context
   const accept = async (questions: object): Promise<any> => Object.fromEntries(Object.keys(questions).map(key => [key, { action: 'accept' }]))
-  await t.rejects(withSignIn(gateway, stopped, accept, async () => await gateway.get('mail').callRaw('whoami', {}, { owner: 'alice' })), { message: 'left' })
+  await t.rejects(withSignIn(gateway, stopped, accept, async () => await gateway.get('mail').callRaw('whoami', {}, { principal: { owner: 'alice' } })), { message: 'left' })
 })
 
 test('an entry with per_owner needs a url and oauth, and one without it a client', t => {

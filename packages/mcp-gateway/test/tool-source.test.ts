@@ -122,9 +122,9 @@ test('a tool that is always a task at its server is called all the same, and ask
   const left = contextOf()
   const call = source.call('everything__simulate-research-query', { topic: 'tea' }, left)
   await until(() => gateway.get('everything').status().callsInFlight === 1)
-  await until(() => gateway.get('everything').status().callsInFlight === 0)
   left.signal.abort(new Error('left'))
   await t.rejects(call, { message: 'left' })
+  await until(() => gateway.get('everything').status().callsInFlight === 0)
 })
 
 test('changes of a resource are reported while there are subscribers, also after a restart of its server', async t => {

@@ -5,9 +5,11 @@ import type { Authorization } from './authorization.js'
 import type { Limits } from '../options.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { ToolCatalogOptions } from '../session/tool-catalog.js'
+import type { Callers } from '../session/open-work.js'
 import type { Session, SessionOptions } from '../session/session.js'
 import type { Cause } from './cause.js'
 import type { Redactor } from '../redact.js'
+import { shortened } from '../session/tool-text.js'
 
 /** The parts that all connections of a gateway share. */
 export interface ConnectionContext {
@@ -17,6 +19,7 @@ export interface ConnectionContext {
   /** A subscribed resource has changed. */
   readonly onUpdated: (uri: string) => void
   readonly review: ToolCatalogOptions['review']
+  readonly callers: Callers
   /** The token of the owner of a connection, in place of that of the entry. */
   readonly authorization?: ((onToken: (token: string) => void) => Promise<Authorization>) | undefined
 }
@@ -31,7 +34,7 @@ const MAX_LOGGED_TOOLS = 20
 
 /** The options that sessions of both kinds of connection share. */
 export function sessionOptions (
-  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated, review }: ConnectionContext, redact: Redactor
+  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated, review, callers }: ConnectionContext, redact: Redactor
 ): Omit<SessionOptions, 'isModern' | 'hasReliableNotifications'> {
   return {
     name,
@@ -49,11 +52,14 @@ export function sessionOptions (
       log.warn({ mcpServer: name, tools: named, suppressed }, 'input schemas can take too many steps to check: the server gets such arguments unchecked')
     },
     review,
-    onUnassigned ({ method, reason, callsInFlight, tools }) {
-      const suppressed = unassignedGate.pass(`${name} ${reason}`)
+    callers,
+    onUnassigned ({ method, reason, callsInFlight, tools, data }) {
+      const suppressed = unassignedGate.pass(`${name} ${method} ${reason}`)
       if (suppressed === undefined) return
       const named = tools.slice(0, MAX_LOGGED_TOOLS).map(tool => redact.text(tool))
-      log.warn({ mcpServer: name, method, reason, callsInFlight, tools: named, suppressed }, 'a question of an MCP server was declined: its call is not known')
+      const fields = { mcpServer: name, method, reason, callsInFlight, tools: named, suppressed }
+      if (data === undefined) log.warn(fields, 'a question of an MCP server was declined: its call is not certain')
+      else log.info({ ...fields, data: redact.text(shortened(JSON.stringify(data))) }, 'a log message of an MCP server was passed to no caller: its call is not certain')
     },
     onTrouble: err => log.debug({ mcpServer: name, err: redact.text(err.message) }, 'trouble with an MCP server')
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Principal } from '@polyvac/core'
 import { ELICITATION_ACTIONS, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { InvalidStateError } from '../errors.js'
@@ -40,8 +41,8 @@ class Running implements CallOptions {
 
   /** @param signal that of its first request, for as long as the call lasts */
   constructor (
-    readonly capabilities: CallBody['capabilities'], readonly owner: string | undefined, readonly signal: LightAbort,
-    { onProgress, onMessage, logLevel }: CallListeners, private readonly hasRoom: (owner: string | undefined) => boolean
+    readonly capabilities: CallBody['capabilities'], readonly principal: Principal | undefined, readonly signal: LightAbort,
+    { onProgress, onMessage, logLevel }: CallListeners, private readonly hasRoom: (principal: Principal | undefined) => boolean
   ) {
     this.onProgress = onProgress
     this.onMessage = onMessage
@@ -50,7 +51,7 @@ class Running implements CallOptions {
 
   readonly ask = (question: ServerRequest, signal: AbortSignalLike): Promise<Record<string, unknown>> => {
     const can = (this.capabilities ?? ANSWERS_ALL)[question.method.split('/')[0] as 'elicitation' | 'sampling']
-    if (can === undefined || !this.hasRoom(this.owner) || this.signal.aborted) return Promise.reject(new Declined())
+    if (can === undefined || !this.hasRoom(this.principal) || this.signal.aborted) return Promise.reject(new Declined())
     return new Promise((resolve, reject) => {
       const key = `input-${++this.#asked}`
       const end = (): void => {
@@ -74,10 +75,10 @@ class Running implements CallOptions {
 export class InteractiveCalls {
   readonly #servers: Servers
   readonly #states: RequestStates
-  readonly #hasRoom = (owner: string | undefined): boolean => {
+  readonly #hasRoom = (principal: Principal | undefined): boolean => {
     const { maxQuestions } = this.#servers.limits
     if (this.#parked.size >= maxQuestions) return false
-    return owner === undefined || [...this.#parked.values()].filter(({ running }) => running.owner === owner).length < shareOf(maxQuestions)
+    return principal === undefined || [...this.#parked.values()].filter(({ running }) => running.principal?.owner === principal.owner).length < shareOf(maxQuestions)
   }
 
   // @keyed random id, which the signed requestState names | holds: a call that waits for its caller | whose: the
@@ -96,21 +97,21 @@ export class InteractiveCalls {
    * @param signal of this request; that of a call's first request lives as long as the call
    * @throws the errors of a call, MCP_INVALID_STATE
    */
-  async call (body: CallBody, owner: string | undefined, signal: LightAbort, listeners: CallListeners = {}): Promise<Outcome> {
+  async call (body: CallBody, principal: Principal | undefined, signal: LightAbort, listeners: CallListeners = {}): Promise<Outcome> {
     const { server, tool, arguments: args = {}, capabilities, requestState } = body
     if (requestState === undefined) {
-      const running = new Running(capabilities, owner, signal, listeners, this.#hasRoom)
+      const running = new Running(capabilities, principal, signal, listeners, this.#hasRoom)
       running.done = this.#start(server, tool, args, running)
-      return await this.#outcome(running, body, owner)
+      return await this.#outcome(running, body, principal)
     }
-    const running = this.#resume(body, owner, requestState)
+    const running = this.#resume(body, principal, requestState)
     const leave = (): void => running.signal.abort(signal.reason)
     running.onProgress = listeners.onProgress
     running.onMessage = listeners.onMessage
     signal.addEventListener('abort', leave)
     if (signal.aborted) leave()
     try {
-      return await this.#outcome(running, body, owner)
+      return await this.#outcome(running, body, principal)
     } finally {
       signal.removeEventListener('abort', leave)
     }
@@ -121,12 +122,12 @@ export class InteractiveCalls {
   }
 
   /** The result of a call, or its next questions. */
-  #outcome (running: Running, body: CallBody, owner: string | undefined): Promise<Outcome> {
+  #outcome (running: Running, body: CallBody, principal: Principal | undefined): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       running.onQuestion = () => {
         // questions of the same turn are sent together
         setImmediate(() => {
-          const outcome = running.questions.size > 0 ? this.#park(running, body, owner) : undefined
+          const outcome = running.questions.size > 0 ? this.#park(running, body, principal) : undefined
           if (outcome !== undefined) resolve(outcome)
         })
       }
@@ -137,8 +138,8 @@ export class InteractiveCalls {
   }
 
   /** The open questions of a parked call, by key. @throws MCP_INVALID_STATE */
-  questions (body: CallBody, owner: string | undefined, requestState: string): Readonly<Record<string, ServerRequest>> {
-    return questionsOf(this.#parkedAt(body, owner, requestState).running)
+  questions (body: CallBody, principal: Principal | undefined, requestState: string): Readonly<Record<string, ServerRequest>> {
+    return questionsOf(this.#parkedAt(body, principal, requestState).running)
   }
 
   /** Declines all open questions. */
@@ -146,15 +147,15 @@ export class InteractiveCalls {
     for (const id of [...this.#parked.keys()]) this.#expire(id)
   }
 
-  #parkedAt (body: CallBody, owner: string | undefined, state: string): { readonly id: string, readonly running: Running, readonly timer: NodeJS.Timeout, readonly held: HeldBytes } {
-    const id = this.#states.read(state, identityOf(body, owner))
+  #parkedAt (body: CallBody, principal: Principal | undefined, state: string): { readonly id: string, readonly running: Running, readonly timer: NodeJS.Timeout, readonly held: HeldBytes } {
+    const id = this.#states.read(state, identityOf(body, principal))
     const parked = this.#parked.get(id)
     if (parked === undefined) throw new InvalidStateError('its requestState has been used, or its server has ended the question')
     return { id, ...parked }
   }
 
-  #resume (body: CallBody, owner: string | undefined, state: string): Running {
-    const { id, running, timer, held } = this.#parkedAt(body, owner, state)
+  #resume (body: CallBody, principal: Principal | undefined, state: string): Running {
+    const { id, running, timer, held } = this.#parkedAt(body, principal, state)
     const answers = Object.entries(body.inputResponses ?? {}).filter(([key]) => running.questions.has(key))
     for (const [key, answer] of answers) if (answer !== undefined) checkAnswer(key, answer, running.questions.get(key)!.question)
     clearTimeout(timer)
@@ -170,8 +171,8 @@ export class InteractiveCalls {
   }
 
   /** Undefined where the memory for calls that wait is used up: the questions are declined. */
-  #park (running: Running, body: CallBody, owner: string | undefined): Outcome | undefined {
-    const held = memoryBudget.hold('calls that wait for input', owner)
+  #park (running: Running, body: CallBody, principal: Principal | undefined): Outcome | undefined {
+    const held = memoryBudget.hold('calls that wait for input', principal?.owner)
     if (!held.tryGrow(2 * JSON.stringify([body.arguments, questionsOf(running)]).length)) {
       for (const question of [...running.questions.values()]) question.decline()
       return undefined
@@ -183,7 +184,7 @@ export class InteractiveCalls {
     timer.unref()
     this.#parked.set(id, { running, timer, held })
     running.done?.then(() => this.#expire(id), () => {})
-    return { status: 'input_required', inputRequests: questionsOf(running), requestState: this.#states.sign(id, identityOf(body, owner), questionTtlMs) }
+    return { status: 'input_required', inputRequests: questionsOf(running), requestState: this.#states.sign(id, identityOf(body, principal), questionTtlMs) }
   }
 
   /** The caller did not come back: its questions are declined, and the call continues. */
@@ -197,8 +198,8 @@ export class InteractiveCalls {
   }
 }
 
-function identityOf ({ server, tool, arguments: args = {} }: CallBody, owner: string | undefined): CallIdentity {
-  return { owner, server, tool, args }
+function identityOf ({ server, tool, arguments: args = {} }: CallBody, principal: Principal | undefined): CallIdentity {
+  return { owner: principal?.owner, server, tool, args }
 }
 
 function questionsOf ({ questions }: Running): Record<string, ServerRequest> {

@@ -1,3 +1,4 @@
+import type { Principal } from '@polyvac/core'
 import type { AbortSignalLike } from '@polyvac/core/plugin'
 import type { CallProgress, LogMessage, ServerRequest } from '@polyvac/mcp-protocol'
 
@@ -18,8 +19,8 @@ export interface CallOptions {
   readonly onMessage?: ((message: LogMessage) => void) | undefined
   /** The lowest level of log messages. Default: the server decides. */
   readonly logLevel?: string | undefined
-  /** The owner of the call, if known: a request of the server that may belong to another owner is declined. */
-  readonly owner?: string | undefined
+  /** The caller, if authenticated: a request of the server that may belong to another owner is declined. */
+  readonly principal?: Principal | undefined
   /** Answers requests of the server; without it they are declined. */
   readonly ask?: InputHandler | undefined
   /** Client capabilities for a server of revision 2026-07-28. Default: elicitation and sampling. */

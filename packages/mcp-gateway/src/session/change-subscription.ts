@@ -47,8 +47,7 @@ export class ChangeSubscription {
       isStanding: true,
       answered: () => this.#ended(waiting),
       failed: err => this.#ended(waiting, err),
-      progressed () {},
-      logged () {}
+      progressed () {}
     }
     this.#waiting = waiting
     const notifications = {

@@ -1,7 +1,8 @@
-import { CallAbortedError, isTraced, startSpan, telemetryNames as names, toolLabel, traceParent, type LinkedNode, type LinkedSet, type OpenSpan } from '@polyvac/core/plugin'
-import type { CallProgress, LogMessage } from '@polyvac/mcp-protocol'
+import { CallAbortedError, isTraced, startSpan, telemetryNames as names, toolLabel, traceParent, type LinkedNode, type OpenSpan } from '@polyvac/core/plugin'
+import type { CallProgress } from '@polyvac/mcp-protocol'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { CallTimeoutError } from '../errors.js'
+import type { OpenWork, Work } from './open-work.js'
 import type { RpcChannel, Waiting } from './rpc-channel.js'
 
 export interface PendingRequestOptions {
@@ -10,9 +11,8 @@ export interface PendingRequestOptions {
   readonly requests: RpcChannel
   /** Longest time in ms, regardless of progress. */
   readonly maxMs: number
-  /** Calls in flight. */
-  // @keyed none: it is `#calls` of the session
-  readonly calls: LinkedSet<PendingRequest>
+  /** What callers have in progress. */
+  readonly work: OpenWork
   readonly onLate: (request: PendingRequest) => void
   /** Adds to `_meta` of a request, from revision 2026-07-28 on. */
   readonly metaOf: ((options: CallOptions) => object | undefined) | undefined
@@ -21,50 +21,71 @@ export interface PendingRequestOptions {
 /** Requests of callers. Those of the session itself, such as pings, belong to no trace. */
 const TRACED = new Set(['tools/call', 'resources/read', 'prompts/get'])
 
+/** Options of a request of the session itself. */
+const OWN: CallOptions = {}
+
+/** A task: what the server sends with the response to one of its requests belongs to it. */
+export interface RequestGroup extends Work {
+  /** Its request in flight. */
+  request: PendingRequest | undefined
+  /** Requests of the server to this caller that are open. */
+  readonly pauses: number
+}
+
 /**
  * A request in flight. It ends with its response, after its timeout without progress, or when its signal fires. The
  * timeout stops while it is paused. Everything is in one object: one is created for every call.
  */
-export class PendingRequest implements Waiting {
+export class PendingRequest implements Waiting, Work {
   readonly method: string
   /** The tool, if it is a call. */
   readonly tool: string | undefined
   readonly options: CallOptions
+  readonly #group: RequestGroup | undefined
   readonly #parts: PendingRequestOptions
   readonly #timeoutMs: number
   readonly #begun = performance.now()
   readonly #resolve: (result: ToolResult) => void
   readonly #reject: (err: unknown) => void
   readonly #id: string | number
-  readonly #place: LinkedNode<PendingRequest> | undefined
+  readonly #place: LinkedNode<Work> | undefined
   readonly #span: OpenSpan | undefined
   #timer: NodeJS.Timeout | undefined
   #pauses = 0
 
   /**
+   * @param options those of its caller; undefined for a request of the session itself
    * @param tool the tool, if it is a call
+   * @param group the task that it belongs to
    * @throws the server's error, MCP_CALL_TIMEOUT, or the reason of `options.signal`
    */
-  static send (parts: PendingRequestOptions, timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {
-    return new Promise((resolve, reject) => new PendingRequest(parts, timeoutMs, method, params, options, tool, resolve, reject))
+  static send (
+    parts: PendingRequestOptions, timeoutMs: number, method: string, params: object, options?: CallOptions, tool?: string, group?: RequestGroup
+  ): Promise<ToolResult> {
+    return new Promise((resolve, reject) => new PendingRequest(parts, timeoutMs, method, params, options, tool, group, resolve, reject))
   }
 
   private constructor (
-    parts: PendingRequestOptions, timeoutMs: number, method: string, params: object, options: CallOptions, tool: string | undefined,
-    resolve: (result: ToolResult) => void, reject: (err: unknown) => void
+    parts: PendingRequestOptions, timeoutMs: number, method: string, params: object, options: CallOptions | undefined,
+    tool: string | undefined, group: RequestGroup | undefined, resolve: (result: ToolResult) => void, reject: (err: unknown) => void
   ) {
     this.method = method
     this.tool = tool
-    this.options = options
+    this.options = options ?? OWN
+    this.#group = group
     this.#parts = parts
     this.#timeoutMs = timeoutMs
     this.#resolve = resolve
     this.#reject = reject
-    this.#timer = setTimeout(late, timeoutMs, this)
-    this.#place = tool === undefined ? undefined : parts.calls.add(this)
-    options.signal?.addEventListener('abort', this.#leave)
+    this.#place = options === undefined || group !== undefined ? undefined : parts.work.begin(this)
+    if (group !== undefined) {
+      group.request = this
+      this.#pauses = group.pauses
+    }
+    if (this.#pauses === 0) this.#timer = setTimeout(late, timeoutMs, this)
+    options?.signal?.addEventListener('abort', this.#leave)
     const span = this.#span = TRACED.has(method) ? this.#openSpan() : undefined
-    const meta = parts.metaOf?.(options)
+    const meta = parts.metaOf?.(this.options)
     this.#id = span === undefined
       ? parts.requests.request(method, params, this, meta)
       : span.run(() => parts.requests.request(method, params, this, { ...meta, ...traceParent() }))
@@ -88,9 +109,13 @@ export class PendingRequest implements Waiting {
     return this.options.onProgress?.(progress) as unknown
   }
 
-  logged (message: LogMessage): unknown {
-    return this.options.onMessage?.(message) as unknown
-  }
+  get owner (): string | undefined { return this.options.principal?.owner }
+
+  /** What its caller has in progress: itself, or its task. */
+  get work (): Work { return this.#group ?? this }
+
+  /** Whether it is the request of a caller. */
+  get hasCaller (): boolean { return this.options !== OWN }
 
   /** Whether a request of the server to this call is open. */
   get isPaused (): boolean {
@@ -140,7 +165,7 @@ export class PendingRequest implements Waiting {
     this.#pauses = Infinity
     clearTimeout(this.#timer)
     this.options.signal?.removeEventListener('abort', this.#leave)
-    this.#place?.remove()
+    if (this.#place !== undefined) this.#parts.work.end(this.#place)
   }
 }
 

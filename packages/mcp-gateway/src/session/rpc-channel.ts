@@ -1,7 +1,7 @@
-import { isRecord, LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
+import { isRecord, LightAbort, memoryBudget, type AbortSignalLike, type HeldBytes } from '@polyvac/core/plugin'
 import { CODES, type CallProgress, type LogMessage } from '@polyvac/mcp-protocol'
 import { RpcError, type Id, type RpcMessage } from '../protocol/json-rpc.js'
-import type { Transport, TransportEvents } from './transport.js'
+import { ANSWERS, type Transport, type TransportEvents } from './transport.js'
 
 /** Cancelled requests that are remembered. */
 const MAX_CANCELLED = 1_000
@@ -13,10 +13,11 @@ export class ConnectionClosedError extends Error {}
 export interface Waiting {
   /** It stays open for the whole session, such as `subscriptions/listen`. */
   readonly isStanding?: boolean
+  /** For whom its response is counted in the memory budget. */
+  readonly owner?: string | undefined
   answered (result: Record<string, unknown>): void
   failed (err: unknown): void
   progressed (progress: CallProgress): unknown
-  logged (message: LogMessage): unknown
 }
 
 export interface RpcHandlers {
@@ -28,8 +29,12 @@ export interface RpcHandlers {
     method: string, params: Record<string, unknown>, signal: AbortSignalLike, call: Waiting | null | undefined
   ): Promise<object>
   notification (method: string, params: Record<string, unknown>): void
-  /** The request that a log message belongs to, where the binding does not show it. */
-  loggedBy (): Waiting | undefined
+  /** A log message; `call` as for `request`. */
+  logged (message: LogMessage, call: Waiting | null | undefined): unknown
+  /** The caller of a request has left, and the server may be working on it. */
+  left (id: Id, waiting: Waiting): void
+  /** The response to a request without a caller, or that it is refused. */
+  settled (id: Id, result: unknown): void
   closed (): void
   trouble (err: Error): void
   /** Removes secrets from what the server sent. */
@@ -79,13 +84,15 @@ export class RpcChannel implements TransportEvents {
     const hasMeta = meta !== undefined || this.#envelope !== undefined
     const _meta = hasMeta ? { ...this.#envelope, ...meta, progressToken: id } : { progressToken: id }
     // not a spread: adding a key to one is slow on Node.js 20
-    this.#transport.send({ jsonrpc: '2.0', id, method, params: Object.assign({}, params, { _meta }) })
+    this.#transport.send({ jsonrpc: '2.0', id, method, params: Object.assign({}, params, { _meta }) }, waiting.owner)
     return id
   }
 
   /** Cancels a request that has no response yet. */
   cancel (id: Id, reason: string): void {
-    if (this.#take(id) === undefined) return
+    const waiting = this.#take(id)
+    if (waiting === undefined) return
+    this.#handlers.left(id, waiting)
     if (this.#cancelled.size < MAX_CANCELLED) this.#cancelled.add(id)
     this.#transport.cancel(id, reason)
   }
@@ -95,20 +102,24 @@ export class RpcChannel implements TransportEvents {
    * response cannot be that to a cancelled one.
    */
   failRefused (id: Id | undefined, err: Error): boolean {
-    if (id !== undefined) this.#cancelled.delete(id)
-    else if (this.#cancelled.size > 0) {
+    if (id !== undefined) {
+      if (this.#cancelled.delete(id)) this.#handlers.settled(id, undefined)
+    } else if (this.#cancelled.size > 0) {
       this.#cancelled.clear()
       return false
     }
     const open = Object.keys(this.#waiting).filter(key => this.#waiting[key]?.isStanding !== true)
     const [first, second] = id === undefined ? open : [id]
     if (first === undefined || second !== undefined || this.#waiting[first] === undefined) return false
-    this.failed(first, err)
+    this.failed(first, err, false)
     return true
   }
 
-  failed (id: Id, err: Error): void {
-    this.#take(id)?.failed(err)
+  failed (id: Id, err: Error, mayRun: boolean): void {
+    const waiting = this.#take(id)
+    if (waiting === undefined) return
+    if (mayRun) this.#handlers.left(id, waiting)
+    waiting.failed(err)
   }
 
   trouble (err: Error): void {
@@ -124,10 +135,10 @@ export class RpcChannel implements TransportEvents {
     for (const waiting of lost) waiting.failed(new ConnectionClosedError('the connection was closed'))
   }
 
-  message (message: RpcMessage, related?: Id): void {
+  message (message: RpcMessage, related?: Id, long?: HeldBytes): void {
     this.heardAt = performance.now()
     const { id, method, params, result, error } = this.#handlers.read(message)
-    if (method === undefined) return this.#answer(id as Id, result, error)
+    if (method === undefined) return this.#answer(id as Id, result, error, long)
     const read = isRecord(params) ? params : {}
     if (id !== undefined) return this.#serve(id, method, read, related)
     switch (method) {
@@ -136,8 +147,7 @@ export class RpcChannel implements TransportEvents {
         return this.#call(() => this.#waiting[progressToken as Id]?.progressed(progress))
       }
       case 'notifications/message': {
-        const waiting = related === undefined ? this.#handlers.loggedBy() : this.#waiting[related]
-        return this.#call(() => waiting?.logged(read as unknown as LogMessage))
+        return this.#call(() => this.#handlers.logged(read as unknown as LogMessage, this.#carrier(related)))
       }
       case 'notifications/cancelled': {
         const { requestId, reason } = read as { requestId?: Id, reason?: unknown }
@@ -154,12 +164,20 @@ export class RpcChannel implements TransportEvents {
     await this.#transport.close()
   }
 
-  #answer (id: Id, result: unknown, error: unknown): void {
+  #answer (id: Id, result: unknown, error: unknown, long: HeldBytes | undefined): void {
     const waiting = this.#take(id)
     // undefined: the request was cancelled before
     if (waiting === undefined) {
       this.#cancelled.delete(id)
-      return
+      return this.#handlers.settled(id, result)
+    }
+    if (long !== undefined) {
+      const held = memoryBudget.hold(ANSWERS, waiting.owner)
+      const { bytes } = long
+      long.release()
+      if (!held.tryGrow(bytes)) return waiting.failed(held.refusal())
+      // until its caller has it, who counts what it keeps
+      setImmediate(() => held.release())
     }
     if (isRecord(error)) waiting.failed(errorOf(error))
     else if (isRecord(result)) waiting.answered(result)
@@ -170,17 +188,28 @@ export class RpcChannel implements TransportEvents {
     const respond = (body: object): void => this.#transport.send({ jsonrpc: '2.0', id, ...body })
     if (method === 'ping') return respond({ result: {} })
     const abort = new LightAbort()
+    const other = this.#serving.get(id)
+    if (other !== undefined) {
+      // an answer to one would be read as the answer to the other, which may belong to another owner
+      this.#serving.delete(id)
+      other.abort(new Error('its server used the id again'))
+      return respond({ error: { code: CODES.invalidRequest, message: `the id ${JSON.stringify(id)} belongs to another request in progress; both are refused` } })
+    }
     this.#serving.set(id, abort)
     const end = (body: object): void => {
       if (this.#serving.get(id) !== abort) return
       this.#serving.delete(id)
       respond(body)
     }
-    const call = related === undefined ? undefined : this.#waiting[related] ?? null
-    this.#handlers.request(method, params, abort, call).then(result => end({ result }), (err: RpcError) => {
+    this.#handlers.request(method, params, abort, this.#carrier(related)).then(result => end({ result }), (err: RpcError) => {
       const { code, message, data } = err
       end({ error: { code: Number.isSafeInteger(code) ? code : CODES.internalError, message, data } })
     })
+  }
+
+  /** The request whose response stream carried a message: null if it has ended, undefined where no stream shows it. */
+  #carrier (related: Id | undefined): Waiting | null | undefined {
+    return related === undefined ? undefined : this.#waiting[related] ?? null
   }
 
   /** An exception of a listener must not end the connection. */

@@ -1,86 +1,101 @@
-import { CODES, isServerRequestMethod, type ServerRequest } from '@polyvac/mcp-protocol'
+import { isRecord, LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
+import { CODES, isServerRequestMethod, RELATED_TASK, type LogMessage, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { InputHandler, CallOptions } from '../protocol/call-options.js'
 import { checkInputRequests } from '../protocol/check-result.js'
 import { RpcError } from '../protocol/json-rpc.js'
-import type { PendingRequest } from './pending-request.js'
-import { LightAbort, type LinkedSet, type AbortSignalLike } from '@polyvac/core/plugin'
+import type { OpenWork, Work } from './open-work.js'
 
-/** Tools remembered for having sent requests during a call. */
+type Params = Readonly<Record<string, unknown>>
+
+/** Tools and methods remembered for having sent requests during a call. */
 const MAX_REMEMBERED = 1_000
 
-/** A request of the server that no call got. */
-export interface UnassignedRequest {
+/** A request or log message of the server that no caller got. */
+export interface UnassignedMessage {
   readonly method: string
   readonly reason: string
   readonly callsInFlight: number
   /** The tools of these calls. */
   readonly tools: readonly string[]
+  /** The data of a log message. */
+  readonly data?: unknown
 }
 
 /**
- * Assigns requests of the server to calls. Up to revision 2025-11-25 a request over stdio does not name its call. It is
- * the only call in flight or, if all calls have one owner, the only one whose tool has sent a request before. Of
- * several such calls it is the only one without an open request: where a call asks twice at once, this may be another
- * call of the owner. Callers without an owner count as one. Any other request is declined.
+ * Assigns requests and log messages of the server to callers, where that is certain. Its task decides, or the response
+ * stream that carried it. Otherwise, as over stdio up to revision 2025-11-25, it belongs to the only owner who has any
+ * work at the server: of several calls of this owner, to the only one whose tool has sent a request before, and of
+ * several such calls to the only one without an open request. Any other request is declined, and any other log message
+ * goes to the log of the service alone.
  */
 export class ServerRequests {
-  // @keyed none: it is `#calls` of the session
-  readonly #calls: LinkedSet<PendingRequest>
-  readonly #onUnassigned: (request: UnassignedRequest) => void
+  readonly #work: OpenWork
+  readonly #onUnassigned: (message: UnassignedMessage) => void
   // @keyed tool of a server that asked within a call | holds: nothing more | whose: the server | bound:
   //   MAX_REMEMBERED, names from its list of tools | share: the server alone | test:
   //   packages/mcp-gateway/test/interactive.test.ts: while a question is open, the next call of the same tool gets
   //   its own question
   readonly #askers = new Set<string>()
 
-  /** @param calls the calls in flight */
-  constructor (calls: LinkedSet<PendingRequest>, onUnassigned: (request: UnassignedRequest) => void) {
-    this.#calls = calls
+  constructor (work: OpenWork, onUnassigned: (message: UnassignedMessage) => void) {
+    this.#work = work
     this.#onUnassigned = onUnassigned
   }
 
   /**
-   * Answers a request of the server; declines one without a call.
-   * @param known the call whose stream carried the request, null if that call has ended
+   * Answers a request of the server; declines one without a caller.
+   * @param carrier the work whose stream carried the request, null if that has ended
    */
-  async answer (method: string, params: Record<string, unknown>, signal: AbortSignalLike, known?: PendingRequest | null): Promise<Record<string, unknown>> {
+  async answer (method: string, params: Params, signal: AbortSignalLike, carrier?: Work | null): Promise<Record<string, unknown>> {
     // roots are not declared: some servers would request them outside of any call
     if (!isServerRequestMethod(method) || method === 'roots/list') throw new RpcError(CODES.methodNotFound, `${method} is not served here`)
-    const call = known === undefined ? this.#callAsked() : known ?? 'its call has ended'
-    if (typeof call === 'string') {
-      const tools = [...new Set(this.#calls.values().flatMap(({ tool = [] }) => tool))]
-      this.#onUnassigned({ method, reason: call, callsInFlight: this.#calls.size, tools })
+    const found = this.#workOf(params, carrier)
+    const work = typeof found === 'string' ? found : this.#asked(found)
+    if (typeof work === 'string') {
+      this.#leave(method, work)
       return decline(method)
     }
-    if (call.tool !== undefined && this.#askers.size < MAX_REMEMBERED) this.#askers.add(call.tool)
+    if (this.#askers.size < MAX_REMEMBERED) this.#askers.add(nameOf(work))
     // pause the call timeout while the user answers
-    call.pause()
+    work.pause()
     try {
-      return await ask({ method, params }, call.options.ask, signal)
+      return await ask({ method, params }, work.options.ask, signal)
     } finally {
-      call.resume()
+      work.resume()
     }
   }
 
-  /** The call that a log message belongs to: the only one, or the oldest if all calls have one owner. */
-  logging (): PendingRequest | undefined {
-    const [first, ...others] = this.#calls.values()
-    const owner = first?.options.owner
-    return others.length === 0 || (owner !== undefined && others.every(({ options }) => options.owner === owner)) ? first : undefined
+  /** Passes a log message to its caller: of several calls of one owner, to the oldest that reads them. */
+  log (message: LogMessage, carrier?: Work | null): unknown {
+    const found = this.#workOf(message as unknown as Params, carrier)
+    if (typeof found === 'string') return this.#leave('notifications/message', found, message.data)
+    return found.find(({ options }) => options.onMessage !== undefined)?.options.onMessage?.(message) as unknown
   }
 
-  /** The call of a request that does not name one, or why none is known. */
-  #callAsked (): PendingRequest | string {
-    const calls = this.#calls.values()
-    if (calls.length === 0) return 'no call is in flight'
+  #workOf ({ _meta: meta }: Params, carrier: Work | null | undefined): readonly Work[] | string {
+    if (isRecord(meta) && meta[RELATED_TASK] !== undefined) return this.#work.ofTask((meta[RELATED_TASK] as { taskId?: unknown } | null)?.taskId, carrier)
+    if (carrier === undefined) return this.#work.ofOneOwner()
+    return carrier === null ? 'its call has ended' : [carrier]
+  }
+
+  #leave (method: string, reason: string, data?: unknown): void {
+    const tools = [...new Set(this.#work.values().flatMap(({ tool = [] }) => tool))]
+    this.#onUnassigned({ method, reason, callsInFlight: this.#work.size, tools, data })
+  }
+
+  /** The call that a request belongs to, of those of one owner, or why none is certain. */
+  #asked (calls: readonly Work[]): Work | string {
     if (calls.length === 1) return calls[0]!
-    if (new Set(calls.map(({ options }) => options.owner)).size > 1) return 'calls of several owners are in flight'
-    const known = calls.filter(({ tool = '' }) => this.#askers.has(tool))
+    const known = calls.filter(call => this.#askers.has(nameOf(call)))
     // a call that waits for an answer rarely asks again
     const free = known.filter(({ isPaused }) => !isPaused)
     const [call, ...others] = free.length > 0 ? free : known
     return call !== undefined && others.length === 0 ? call : 'it could belong to several calls in flight'
   }
+}
+
+function nameOf ({ method, tool }: Work): string {
+  return tool === undefined ? method : `${method} ${tool}`
 }
 
 /**

@@ -1,5 +1,5 @@
-import { LinkedSet, within } from '@polyvac/core/plugin'
-import { CODES, LISTS, LOG_LEVELS, type ListKind, type LogLevel } from '@polyvac/mcp-protocol'
+import { within } from '@polyvac/core/plugin'
+import { CODES, LISTS, LOG_LEVELS, TASKS_CAPABILITY, type ListKind, type LogLevel } from '@polyvac/mcp-protocol'
 import { CallTimeoutError } from '../errors.js'
 import type { Redactor } from '../redact.js'
 import type { Limits } from '../options.js'
@@ -7,25 +7,34 @@ import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { checkResult } from '../protocol/check-result.js'
 import { RpcError } from '../protocol/json-rpc.js'
 import type { Item, ItemList } from '../protocol/lists.js'
-import { ENVELOPE, metaOf } from '../protocol/revision.js'
+import { ENVELOPE, metaOf, MODERN_REVISION } from '../protocol/revision.js'
 import { ChangeSubscription } from './change-subscription.js'
 import { DISCOVER, discover, initialize, type ServerFacts } from './handshake.js'
 import { ListCache } from './list-cache.js'
 import { PendingRequest, type PendingRequestOptions } from './pending-request.js'
+import { OpenWork, type Callers, type Work } from './open-work.js'
 import { awaitModernTask, awaitTask, wantsTask, type AwaitedTaskParts } from './poll-task.js'
-import { RpcChannel } from './rpc-channel.js'
-import { answersTo, ServerRequests, type UnassignedRequest } from './server-requests.js'
+import { RpcChannel, type Waiting } from './rpc-channel.js'
+import { answersTo, ServerRequests, type UnassignedMessage } from './server-requests.js'
+import { TaskLedger } from './task-ledger.js'
+import { TaskWork } from './task-work.js'
 import { ToolCatalog, type ToolCatalogOptions } from './tool-catalog.js'
 import type { Transport } from './transport.js'
 
 const CALL = 'tools/call'
 const PING = 'ping'
 
+/** Requests whose response may report the end of a task. */
+const TASK_LOOKS: ReadonlySet<string> = new Set(['tasks/get', 'tasks/cancel'])
+
 /** `input_required` results in a row for one request. */
 const MAX_ROUNDS = 20
 
 /** Age in ms from which a list is read again for a name that is not on it. */
 const RELIST_MS = 1_000
+
+/** Owners share a subscription, so what a server sends meanwhile is not for any single one. No owner has this name. */
+const SUBSCRIBERS: CallOptions = { principal: { owner: ' subscribers' } }
 
 const NO_TOOLS: ItemList = { items: [], leftOut: [] }
 
@@ -43,8 +52,9 @@ export interface SessionOptions extends ToolCatalogOptions {
   /** A subscribed resource has changed. */
   readonly onUpdated: (uri: string) => void
   readonly onTrouble: (err: Error) => void
-  /** A request of the server was declined, because its call is not known. */
-  readonly onUnassigned: (request: UnassignedRequest) => void
+  /** A request of the server was declined, or a log message passed to no caller, because its call is not certain. */
+  readonly onUnassigned: (message: UnassignedMessage) => void
+  readonly callers: Callers
 }
 
 /** One MCP session, from its handshake to its end: requests, lists, requests of the server. */
@@ -54,9 +64,8 @@ export class Session {
   readonly #lists: ListCache
   readonly #questions: ServerRequests
   #catalog: { readonly list: ItemList, readonly catalog: ToolCatalog } | undefined
-  /** Calls in flight. */
-  // @keyed none: a list in order, of the calls in flight; maxInFlight, an owner a quarter of them
-  readonly #calls = new LinkedSet<PendingRequest>()
+  readonly #work: OpenWork
+  readonly #tasks: TaskLedger
   readonly #parts: PendingRequestOptions
   readonly #subscription: ChangeSubscription | undefined
   #facts: ServerFacts | undefined
@@ -69,10 +78,19 @@ export class Session {
 
   constructor (transport: Transport, options: SessionOptions) {
     this.#options = options
+    const work = this.#work = new OpenWork(options.callers, transport.isOrdered ? answered => this.#sendFence(answered) : undefined)
+    const tasks = this.#tasks = new TaskLedger(work, (taskId, principal) => this.request('tasks/cancel', { taskId }, { principal, capabilities: TASKS_CAPABILITY }), options.onTrouble)
+    this.#questions = new ServerRequests(work, options.onUnassigned)
     this.requests = new RpcChannel(transport, {
-      request: (method, params, signal, call) => this.#questions.answer(method, params, signal, call === undefined || call instanceof PendingRequest ? call : null),
+      request: async (method, params, signal, call) => {
+        // from 2026-07-28 on a server asks with its results
+        if (options.isModern) throw new RpcError(CODES.methodNotFound, `${MODERN_REVISION} has no requests of servers`)
+        return await this.#questions.answer(method, params, signal, workOf(call))
+      },
       notification: (method, params) => this.#notified(method, params),
-      loggedBy: () => this.#questions.logging(),
+      logged: (message, call) => this.#questions.log(message, workOf(call)),
+      left (id, waiting) { if (waiting instanceof PendingRequest && waiting.hasCaller) work.leave(id, waiting.owner) },
+      settled: (id, result) => tasks.settled(id, result),
       closed: () => {
         this.#open = false
         this.#subscription?.close()
@@ -83,12 +101,11 @@ export class Session {
     }, options.isModern ? ENVELOPE : undefined)
     this.ended = new Promise(resolve => { this.#ended = resolve })
     this.#subscription = options.isModern ? new ChangeSubscription(this.requests, options.limits) : undefined
-    this.#questions = new ServerRequests(this.#calls, options.onUnassigned)
     this.#parts = {
       server: options.name,
       requests: this.requests,
       maxMs: options.limits.maxCallMs,
-      calls: this.#calls,
+      work,
       metaOf: options.isModern ? metaOf : undefined,
       onLate: ({ method }) => { if (method !== PING && method !== DISCOVER) this.timedOutAt = performance.now() }
     }
@@ -106,7 +123,7 @@ export class Session {
 
   get isModern (): boolean { return this.#options.isModern }
   get open (): boolean { return this.#open }
-  get calls (): number { return this.#calls.size }
+  get calls (): number { return this.#work.size }
   get serverInfo (): ServerFacts['info'] | undefined { return this.#facts?.info }
   get completes (): boolean { return this.#capability('completions') !== undefined }
   /** Whether the server notifies of changes of resources. */
@@ -116,7 +133,7 @@ export class Session {
   async connect (timeoutMs: number): Promise<void> {
     const { name } = this.#options
     await within(this.requests.open(), timeoutMs, () => { throw new CallTimeoutError(name, timeoutMs / 1000) })
-    const send = (method: string, params: object): Promise<ToolResult> => this.#timed(timeoutMs, method, params, {})
+    const send = (method: string, params: object): Promise<ToolResult> => this.#timed(timeoutMs, method, params)
     if (this.isModern) {
       this.#facts = await discover(send)
       this.#subscription?.listen()
@@ -181,13 +198,17 @@ export class Session {
   /**
    * Sends a request with the timeout of calls. An `input_required` result (2026-07-28) is answered by `options.ask`,
    * unless `options.round` is set: then it is returned.
+   * @param caller the options of its caller; undefined for a request of the session itself
    * @param tool the tool, if it is a call
    */
-  async request (method: string, params: object, options: CallOptions = {}, tool?: string): Promise<ToolResult> {
+  async request (method: string, params: object, caller?: CallOptions, tool?: string, task?: TaskWork): Promise<ToolResult> {
+    const options = caller ?? {}
     let { round } = options
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
-      const result = await this.#timed(this.#options.callTimeoutMs, method, round === undefined ? params : { ...params, ...round }, options, tool)
+      const response = this.#timed(this.#options.callTimeoutMs, method, round === undefined ? params : { ...params, ...round }, caller, tool, task)
+      const result = await (task === undefined && TASK_LOOKS.has(method) ? this.#tasks.look((params as { taskId?: unknown }).taskId, options.principal, response) : response)
       if (this.isModern) checkResult(result, options)
+      if (task === undefined && caller !== undefined) this.#tasks.answered(result, options.principal)
       if (!this.isModern || result.resultType !== 'input_required' || options.round !== undefined) return result
       round = await answersTo(result, options)
     }
@@ -199,7 +220,7 @@ export class Session {
     const params = { name: tool, arguments: args }
     if (this.isModern) return this.#callModern(params, options)
     if (options.logLevel !== undefined) this.#lowerLogLevel(options.logLevel)
-    return isTask ? awaitTask(this.#taskParts(params, options)) : this.#timed(this.#options.callTimeoutMs, CALL, params, options, tool)
+    return isTask ? this.#asTask(params, options, awaitTask) : this.#timed(this.#options.callTimeoutMs, CALL, params, options, tool)
   }
 
   async #callModern (params: AwaitedTaskParts['params'], options: CallOptions): Promise<ToolResult> {
@@ -209,7 +230,7 @@ export class Session {
       if (err instanceof RpcError && err.code === CODES.headerMismatch) return await this.#callRelisted(params, options)
       // a caller with `round` declares the tasks extension itself, or gets the error
       if (options.round !== undefined || !wantsTask(err)) throw err
-      return await awaitModernTask(this.#taskParts(params, options))
+      return await this.#asTask(params, options, awaitModernTask)
     }
   }
 
@@ -221,19 +242,32 @@ export class Session {
     return await this.request(CALL, params, options, params.name)
   }
 
-  #taskParts (params: AwaitedTaskParts['params'], options: CallOptions): AwaitedTaskParts {
-    const { name: server, limits: { maxCallMs: maxMs }, onTrouble } = this.#options
-    return { server, maxMs, params, options, onTrouble, request: this.request.bind(this) }
+  /** The task is work of its caller until it has ended, also between requests; it is cancelled if the call fails. */
+  async #asTask (params: AwaitedTaskParts['params'], options: CallOptions, run: typeof awaitTask): Promise<ToolResult> {
+    const { name: server, limits: { maxCallMs: maxMs } } = this.#options
+    const work = new TaskWork(params.name, options)
+    const place = this.#work.begin(work)
+    try {
+      return await run({ server, maxMs, params, work, request: (method, params, options) => this.request(method, params, options, work.tool, work) })
+    } finally {
+      if (work.taskId !== undefined && !work.hasEnded) this.#tasks.cancel(work.taskId, options.principal)
+      this.#work.end(place)
+    }
   }
 
   /** Subscribes to a resource, or ends the subscription. */
   async watch (uri: string, isWatched: boolean): Promise<void> {
     if (this.#subscription !== undefined) this.#subscription.watch(uri, isWatched)
-    else await this.request(isWatched ? 'resources/subscribe' : 'resources/unsubscribe', { uri })
+    else await this.request(isWatched ? 'resources/subscribe' : 'resources/unsubscribe', { uri }, this.#options.callers.areNamed ? SUBSCRIBERS : undefined)
   }
 
   async ping (timeoutMs: number): Promise<void> {
-    await this.#timed(timeoutMs, this.isModern ? DISCOVER : PING, {}, {})
+    await this.#timed(timeoutMs, this.isModern ? DISCOVER : PING, {})
+  }
+
+  #sendFence (answered: () => void): void {
+    // it is not one of the requests that an answer without an id could be meant for
+    this.requests.request(this.isModern ? DISCOVER : PING, {}, { isStanding: true, answered, failed: answered, progressed () {} })
   }
 
   /** Resolves `ended`, and stays open for responses to earlier requests. */
@@ -257,8 +291,13 @@ export class Session {
     this.request('logging/setLevel', { level }).catch(this.#options.onTrouble)
   }
 
-  #timed (timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {
-    const { signal } = options
-    return signal?.aborted === true ? Promise.reject(signal.reason) : PendingRequest.send(this.#parts, timeoutMs, method, params, options, tool)
+  #timed (timeoutMs: number, method: string, params: object, options?: CallOptions, tool?: string, task?: TaskWork): Promise<ToolResult> {
+    const signal = options?.signal
+    return signal?.aborted === true ? Promise.reject(signal.reason) : PendingRequest.send(this.#parts, timeoutMs, method, params, options, tool, task)
   }
+}
+
+/** What the request of a caller belongs to; null for a request of the session itself. */
+function workOf (call: Waiting | null | undefined): Work | null | undefined {
+  return call instanceof PendingRequest ? (call.hasCaller ? call.work : null) : call === undefined ? undefined : null
 }

@@ -1,3 +1,4 @@
+import type { Principal } from '@polyvac/core'
 import { ADMINISTRATION, CallRecord, LightAbort, mayUse, type AbortSignalLike } from '@polyvac/core/plugin'
 import { CODES, TASKS_EXTENSION, UI_EXTENSION, type CallProgress, type LogMessage, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { CallOptions, InputHandler, Round, ToolResult } from '../protocol/call-options.js'
@@ -108,7 +109,6 @@ async function callThrough (upstream: Upstream, { tasks, tool, args, context }: 
 /** The response of this run is the question; the call waits for the run with the answers. */
 async function callAgain ({ interactive, server, tool, args, context }: SourceCall, ask: SourceContext['ask']): Promise<ToolResult> {
   const { signal, principal, capabilities } = context
-  const owner = principal?.owner
   const body: CallBody = { server, tool, arguments: args, capabilities: { elicitation: capabilities.elicitation, sampling: capabilities.sampling } as NonNullable<CallBody['capabilities']> }
   const options = new SourceOptions(context)
   // for this run alone: the call may outlast it
@@ -119,8 +119,8 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
   let { state } = context
   try {
     for (;;) {
-      const inputResponses = state === undefined ? undefined : await answersTo(interactive.questions(body, owner, state), state)
-      const outcome = await interactive.call({ ...body, ...state !== undefined && { requestState: state }, ...inputResponses !== undefined && { inputResponses } }, owner, stop, options)
+      const inputResponses = state === undefined ? undefined : await answersTo(interactive.questions(body, principal, state), state)
+      const outcome = await interactive.call({ ...body, ...state !== undefined && { requestState: state }, ...inputResponses !== undefined && { inputResponses } }, principal, stop, options)
       if ('result' in outcome) return outcome.result
       state = outcome.requestState
     }
@@ -139,8 +139,8 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
   }
 }
 
-function optionsOf ({ signal, principal }: SourceContext): Pick<CallOptions, 'signal' | 'owner'> {
-  return { signal, owner: principal?.owner }
+function optionsOf ({ signal, principal }: SourceContext): Pick<CallOptions, 'signal' | 'principal'> {
+  return { signal, principal }
 }
 
 /** The options of a call for a caller. An instance of a class for the same reason as `Running`. */
@@ -156,7 +156,7 @@ class SourceOptions implements CallOptions {
   }
 
   get signal (): AbortSignalLike { return this.#context.signal }
-  get owner (): string | undefined { return this.#context.principal?.owner }
+  get principal (): Principal | undefined { return this.#context.principal }
   get logLevel (): string | undefined { return this.#context.logLevel }
 
   get capabilities (): object {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import { withRpcError } from '../errors.js'
+import { hash } from '../protocol/fingerprint.js'
 import type { Servers } from '../servers.js'
 import { CODES, TASKS_CAPABILITY } from '@polyvac/mcp-protocol'
 import type { SourceContext } from './types.js'
@@ -69,7 +70,7 @@ export class SourceTasks {
         try {
           const task = await this.get(taskId, context)
           if (task === undefined) return
-          const now = JSON.stringify([task.status, task.statusMessage, task.inputRequests])
+          const now = hash([task.status, task.statusMessage, task.inputRequests])
           const isOver = ENDED.has(task.status)
           // the first state counts as a change only if the task has ended: the caller may not know that
           if (last === undefined ? isOver : last !== now) changed(task)
@@ -96,7 +97,7 @@ export class SourceTasks {
     const { signal, principal } = context
     if (!this.#servers.names.includes(server) || !mayUse(principal, { server, tool })) return undefined
     try {
-      return await this.#servers.get(server).request(method, { taskId, ...more }, { signal, owner: principal?.owner, capabilities: TASKS_CAPABILITY })
+      return await this.#servers.get(server).request(method, { taskId, ...more }, { signal, principal, capabilities: TASKS_CAPABILITY })
     } catch (err) {
       throw withRpcError(err)
     }

@@ -102,7 +102,7 @@ export class OwnedUpstream extends Upstream {
   }
 
   override async callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
-    return await this.#as(options.owner, async member => {
+    return await this.#as(options.principal?.owner, async member => {
       if (tool === SIGN_IN_TOOL && !(await member.list('tools')).some(({ name }) => name === SIGN_IN_TOOL)) {
         return { content: [{ type: 'text', text: `You are signed in to ${this.name}. List the tools again.` }] }
       }
@@ -111,23 +111,23 @@ export class OwnedUpstream extends Upstream {
   }
 
   override async readResource (uri: string, options: CallOptions = {}): Promise<ToolResult> {
-    return await this.#as(options.owner, async member => await member.readResource(uri, options))
+    return await this.#as(options.principal?.owner, async member => await member.readResource(uri, options))
   }
 
   override async getPrompt (prompt: string, args: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<ToolResult> {
-    return await this.#as(options.owner, async member => await member.getPrompt(prompt, args, options))
+    return await this.#as(options.principal?.owner, async member => await member.getPrompt(prompt, args, options))
   }
 
   override async complete (params: object, options: CallOptions = {}): Promise<ToolResult> {
-    return await this.#as(options.owner, async member => await member.complete(params, options))
+    return await this.#as(options.principal?.owner, async member => await member.complete(params, options))
   }
 
   override async request (method: string, params: object, options: CallOptions = {}): Promise<ToolResult> {
-    return await this.#as(options.owner, async member => await member.request(method, params, options))
+    return await this.#as(options.principal?.owner, async member => await member.request(method, params, options))
   }
 
-  override async isModern (options: Pick<CallOptions, 'signal' | 'owner'>): Promise<boolean> {
-    return await this.#as(options.owner, async member => await member.isModern(options))
+  override async isModern (options: Pick<CallOptions, 'signal' | 'principal'>): Promise<boolean> {
+    return await this.#as(options.principal?.owner, async member => await member.isModern(options))
   }
 
   /** @throws MCP_SIGN_IN_REQUIRED */

@@ -89,13 +89,15 @@ export class Upstream extends Supervisor {
   }
 
   /** Whether the server speaks revision 2026-07-28. @throws MCP_SERVER_NOT_READY */
-  async isModern ({ signal }: Pick<CallOptions, 'signal' | 'owner'>): Promise<boolean> {
+  async isModern ({ signal }: Pick<CallOptions, 'signal' | 'principal'>): Promise<boolean> {
     return (this.session ?? await this.ready(signal)).isModern
   }
 
   /** Asks for a caller: owners have a share of the requests in flight, and wait in turn. */
   async #askFor<T> (tool: string | undefined, work: (session: Session) => Promise<T>, options: CallOptions): Promise<T> {
-    const { owner, signal } = options
+    const { principal, signal } = options
+    const owner = principal?.owner
+    if (owner !== undefined) this.options.callers.areNamed = true
     if (!this.#slots.tryTake(owner)) {
       const { maxInFlight } = this.options.limits
       if (owner === undefined) throw withContext(new ServerBusyError(quoteName(this.name), maxInFlight), { server: this.name, tool })

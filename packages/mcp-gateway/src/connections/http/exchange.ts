@@ -2,11 +2,11 @@ import { CODES } from '@polyvac/mcp-protocol'
 import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
-import { isRecord, memoryBudget, MemoryBudgetError } from '@polyvac/core/plugin'
+import { isRecord, memoryBudget, type HeldBytes } from '@polyvac/core/plugin'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
 import { refused, tooLong } from '../../session/rpc-channel.js'
-import { COUNTED_BYTES } from '../../session/transport.js'
+import { ANSWERS, COUNTED_BYTES } from '../../session/transport.js'
 
 /** Length of a chunk in bytes from which the event loop has a turn before the next chunk is read. */
 const LONG_BYTES = 16 * 1024
@@ -26,6 +26,8 @@ export interface ExchangeRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** The JSON-RPC request whose response is expected. */
   readonly id?: Id | undefined
+  /** The owner of that request, for whom its response is counted. */
+  readonly owner?: string | undefined
   /** Times that it was sent before, because of a redirect or for authorization. */
   readonly repeats?: number
   /** Failures in a row to resume its stream. */
@@ -66,10 +68,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   //   process
   #chunks: Buffer[] = []
   #bytes = 0
-  readonly #held = memoryBudget.hold('answers of MCP servers')
+  readonly #held: HeldBytes
 
   constructor (request: ExchangeRequest, owner: ExchangeOwner) {
     this.request = request
+    this.#held = memoryBudget.hold(ANSWERS, request.owner)
     this.#owner = owner
   }
 
@@ -148,7 +151,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#bytes += bytes
     const uncounted = this.#bytes - this.#held.bytes
     if (uncounted < COUNTED_BYTES || this.#held.tryGrow(uncounted)) return true
-    this.#abort(new MemoryBudgetError(this.#held.part))
+    this.#abort(this.#held.refusal())
     return false
   }
 

@@ -4,6 +4,7 @@ import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '..
 
 /** HTTP with SSE of revision 2024-11-05, by the SDK's client. */
 export class HttpSseTransport implements Transport {
+  readonly isOrdered = true
   readonly #inner: SSEClientTransport
   #events!: TransportEvents
 
@@ -22,7 +23,7 @@ export class HttpSseTransport implements Transport {
   send (message: RpcMessage): void {
     const { id, method } = message
     this.#inner.send(message as JSONRPCMessage).catch((err: Error) => {
-      if (id !== undefined && method !== undefined) this.#events.failed(id, err)
+      if (id !== undefined && method !== undefined) this.#events.failed(id, err, true)
       else this.#events.trouble(err)
     })
   }

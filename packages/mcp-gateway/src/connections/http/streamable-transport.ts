@@ -1,4 +1,4 @@
-import { isRecord, traceFields } from '@polyvac/core/plugin'
+import { isRecord, MemoryBudgetError, traceFields } from '@polyvac/core/plugin'
 import { CODES, HEADERS } from '@polyvac/mcp-protocol'
 import type { Agent } from 'undici'
 import { backoff } from '../../backoff.js'
@@ -37,6 +37,7 @@ export interface StreamableOptions {
 
 /** Streamable HTTP: sessions and resumable streams up to revision 2025-11-25, single requests from 2026-07-28 on. */
 export class StreamableTransport implements Transport, ExchangeOwner {
+  readonly isOrdered = false
   readonly maxMessageBytes: number
   sessionId: string | undefined
   readonly #options: StreamableOptions
@@ -60,12 +61,12 @@ export class StreamableTransport implements Transport, ExchangeOwner {
     this.#events = events
   }
 
-  send (message: RpcMessage): void {
+  send (message: RpcMessage, owner?: string): void {
     const id = message.method === undefined ? undefined : message.id
     const trace = traceFields(isRecord(message.params) ? message.params._meta : undefined)
     const own = this.#options.headersOf?.(message)
     const headers = trace === undefined ? own : Object.assign({}, own, trace)
-    this.#dispatch({ method: 'POST', body: JSON.stringify(message), headers, id })
+    this.#dispatch({ method: 'POST', body: JSON.stringify(message), headers, id, owner })
   }
 
   async initialized (revision: string): Promise<void> {
@@ -133,7 +134,7 @@ export class StreamableTransport implements Transport, ExchangeOwner {
     const key = keyOf(request)
     const isPending = key !== undefined && this.#forget(key, exchange) && !isAnswered
     if (isPending && this.#resume(exchange, err)) return
-    if (isPending && request.id !== undefined) this.#events?.failed(request.id, failureOf(exchange, err))
+    if (isPending && request.id !== undefined) this.#events?.failed(request.id, failureOf(exchange, err), mayRun(exchange))
     // 405: the server has no stream for messages that belong to no request
     else if (err !== undefined && exchange.status !== 405) this.trouble(err)
   }
@@ -141,7 +142,7 @@ export class StreamableTransport implements Transport, ExchangeOwner {
   /** Opens a stream again that ended before its response, with the id of its last event. Gives back whether it does. */
   #resume ({ request, isStream, lastEventId, retryMs }: Exchange, err: Error | undefined): boolean {
     const key = keyOf(request)!
-    if (this.#isClosed || this.#isModern || err instanceof RpcError) return false
+    if (this.#isClosed || this.#isModern || isFinal(err)) return false
     const canResume = isStream
       ? lastEventId !== undefined || key === STANDALONE
       : request.method === 'GET' && err !== undefined && !isRefusal(err)
@@ -153,7 +154,7 @@ export class StreamableTransport implements Transport, ExchangeOwner {
     const ms = retryMs === undefined
       ? backoff(failures + 1, { firstMs: RESUME_MS, maxMs: RESUME_MAX_MS })
       : Math.min(Math.max(retryMs, MIN_RETRY_MS), MAX_RETRY_MS)
-    const timer = setTimeout(() => this.#dispatch({ method: 'GET', id: request.id, headers, failures }), ms)
+    const timer = setTimeout(() => this.#dispatch({ method: 'GET', id: request.id, owner: request.owner, headers, failures }), ms)
     this.#open.set(key, { cancel: () => clearTimeout(timer) })
     return true
   }
@@ -214,7 +215,17 @@ function isRefusal (err: Error): boolean {
   return err instanceof HttpError && err.status < 500 && err.status !== 429
 }
 
+/** Whether this gateway has refused the response: it is not requested again. */
+function isFinal (err: Error | undefined): boolean {
+  return err instanceof RpcError || err instanceof MemoryBudgetError
+}
+
+/** Whether a server may be working on a request: it has not begun to answer it, or to refuse it. */
+function mayRun ({ status, isStream }: Exchange): boolean {
+  return isStream || status === 0 || status >= 500
+}
+
 function failureOf ({ request, isStream }: Exchange, err: Error | undefined): Error {
-  const isCut = err === undefined || ((isStream || request.method === 'GET') && !(err instanceof RpcError))
+  const isCut = err === undefined || ((isStream || request.method === 'GET') && !isFinal(err))
   return isCut ? new RpcError(CODES.internalError, 'the server ended the stream without an answer') : err
 }

@@ -2,7 +2,7 @@ import { idOfEdges, LineReader, memoryBudget, takeTurn, type HeldBytes } from '@
 import type { Id, RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
 import { refused, tooLong } from '../../session/rpc-channel.js'
-import { cancelled, COUNTED_BYTES, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
+import { ANSWERS, cancelled, COUNTED_BYTES, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
 import { ServerProcess, type Command } from './server-process.js'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
 
@@ -34,10 +34,11 @@ const MUTE_GRACE_MS = 300
 /** Unread bytes from which calls fail: a child that does not read must not exhaust the memory. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
 
-const holdLine = (): HeldBytes => memoryBudget.hold('answers of MCP servers')
+const holdLine = (): HeldBytes => memoryBudget.hold(ANSWERS)
 
 /** One JSON message per line over a child's standard streams (MCP, stdio binding). */
 export class StdioTransport implements Transport {
+  readonly isOrdered = true
   readonly #command: Command
   readonly #watch: OrphanWatchdog
   readonly #options: StdioOptions
@@ -133,7 +134,7 @@ export class StdioTransport implements Transport {
   }
 
   #fail ({ id, method }: RpcMessage, problem: string): void {
-    if (id !== undefined && method !== undefined) this.#events?.failed(id, new Error(problem))
+    if (id !== undefined && method !== undefined) this.#events?.failed(id, new Error(problem), false)
     else this.#events?.trouble(new Error(problem))
   }
 
@@ -186,19 +187,19 @@ export class StdioTransport implements Transport {
       if (this.#closed) return
       const message = parseJson(line)
       await takeTurn()
-      this.#deliver(line, message)
+      this.#deliver(line, message, held)
     } finally {
-      // the receiver counts what it keeps of the message
+      // the receiver counts what it keeps of the message, for its owner
       held.release()
       stdout?.resume()
     }
   }
 
-  #deliver (line: string, message: unknown): void {
+  #deliver (line: string, message: unknown, held?: HeldBytes): void {
     // batches belong to revision 2025-03-26
     for (const one of Array.isArray(message) ? message as unknown[] : [message]) {
       if (typeof one !== 'object' || one === null || (one as { jsonrpc?: unknown }).jsonrpc !== '2.0') this.#options.onGarbage(line)
-      else this.#events?.message(one as RpcMessage)
+      else this.#events?.message(one as RpcMessage, undefined, held)
     }
   }
 
