@@ -1,7 +1,7 @@
 import { isRecord, LightAbort, memoryBudget, type AbortSignalLike, type HeldBytes } from '@polyvac/core/plugin'
 import { CODES, type CallProgress, type LogMessage } from '@polyvac/mcp-protocol'
 import { RpcError, type Id, type RpcMessage } from '../protocol/json-rpc.js'
-import { ANSWERS, type Transport, type TransportEvents } from './transport.js'
+import type { Transport, TransportEvents } from './transport.js'
 
 /** Cancelled requests that are remembered. */
 const MAX_CANCELLED = 1_000
@@ -172,7 +172,7 @@ export class RpcChannel implements TransportEvents {
       return this.#handlers.settled(id, result)
     }
     if (long !== undefined) {
-      const held = memoryBudget.hold(ANSWERS, waiting.owner)
+      const held = memoryBudget.hold('answers of MCP servers', waiting.owner)
       const { bytes } = long
       long.release()
       if (!held.tryGrow(bytes)) return waiting.failed(held.refusal())

@@ -34,9 +34,6 @@ export interface Transport {
   close (): Promise<void>
 }
 
-/** What the bytes of responses are called in the memory budget. */
-export const ANSWERS = 'answers of MCP servers'
-
 /** Bytes from which those that are kept of a message are counted in the memory budget. */
 export const COUNTED_BYTES = 64 * 1024
 

@@ -6,7 +6,7 @@ import { isRecord, memoryBudget, type HeldBytes } from '@polyvac/core/plugin'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
 import { refused, tooLong } from '../../session/rpc-channel.js'
-import { ANSWERS, COUNTED_BYTES } from '../../session/transport.js'
+import { COUNTED_BYTES } from '../../session/transport.js'
 
 /** Length of a chunk in bytes from which the event loop has a turn before the next chunk is read. */
 const LONG_BYTES = 16 * 1024
@@ -72,7 +72,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor (request: ExchangeRequest, owner: ExchangeOwner) {
     this.request = request
-    this.#held = memoryBudget.hold(ANSWERS, request.owner)
+    this.#held = memoryBudget.hold('answers of MCP servers', request.owner)
     this.#owner = owner
   }
 

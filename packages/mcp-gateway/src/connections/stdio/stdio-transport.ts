@@ -2,7 +2,7 @@ import { idOfEdges, LineReader, memoryBudget, takeTurn, type HeldBytes } from '@
 import type { Id, RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
 import { refused, tooLong } from '../../session/rpc-channel.js'
-import { ANSWERS, cancelled, COUNTED_BYTES, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
+import { cancelled, COUNTED_BYTES, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
 import { ServerProcess, type Command } from './server-process.js'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
 
@@ -34,7 +34,7 @@ const MUTE_GRACE_MS = 300
 /** Unread bytes from which calls fail: a child that does not read must not exhaust the memory. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
 
-const holdLine = (): HeldBytes => memoryBudget.hold(ANSWERS)
+const holdLine = (): HeldBytes => memoryBudget.hold('answers of MCP servers')
 
 /** One JSON message per line over a child's standard streams (MCP, stdio binding). */
 export class StdioTransport implements Transport {
