@@ -34,11 +34,19 @@ export interface Callers { areNamed: boolean }
  */
 export class OpenWork {
   readonly #callers: Callers
+  // @keyed none: a list in order, of the requests and tasks in progress; maxInFlight, an owner a quarter of them
   readonly #open = new LinkedSet<Work>()
   /** How much of it each owner has. */
+  // @keyed owner | holds: the number of its entries of `#open` | whose: the owner | bound: owners with an entry, so
+  //   maxInFlight | share: as `#open` | test: packages/mcp-gateway/test/owners.test.ts: one owner takes a quarter of
+  //   the calls of a server, waits in turn, and gets 503 beyond
   readonly #counts = new Map<string | undefined, number>()
   readonly #fence: AnswerFence | undefined
   /** The owners of work whose caller has left, by the id of its request or the key of its task. */
+  // @keyed id of a request of the gateway, or hash of an owner and a task | holds: the owner | whose: the owner |
+  //   bound: MAX_LEFT and two entries for all past it | share: of no owner: past the bound nothing is attributed |
+  //   test: packages/mcp-gateway/test/open-work.test.ts: cancelled calls past the bound count until the connection
+  //   ends, and keep the memory within it
   readonly #left = new Map<Id | symbol, string | undefined>()
 
   /** @param ping sends a ping and calls its argument with the response; undefined where messages have no one order */
