@@ -86,6 +86,8 @@ export class Executor<Fence extends AttemptFence> {
       timeoutMs: this.#timeoutMs, graceMs, settleMs, log, append: async updates => await this.#append(running, updates)
     })
     const running: Running<Fence> = { fence, run, fold, done: Promise.resolve(), end: undefined, size, unsaved: 0, saveAt: MIN_SNAPSHOT_CHARS, writing: undefined }
+    // a lease that ran out unnoticed, or an earlier history of the database: it may not write any more
+    this.#running.get(task.id)?.run.abort(new TaskFencedError(task.id))
     this.#running.set(task.id, running)
     running.done = run.execute(this.#handler).then(end => {
       running.end = end

@@ -21,7 +21,7 @@ export interface EventSource {
 
 /** One reader of one log. `getSource` returns undefined once the store is closed. */
 export function readEvents (getSource: () => EventSource | undefined, owner: string, id: string, { after = 0, signal }: EventsOptions): AsyncIterableIterator<TaskEvent> {
-  const bell = new Bell()
+  const bell = new Bell(id)
   let left = false
   const events = read()
   return {
@@ -43,30 +43,31 @@ export function readEvents (getSource: () => EventSource | undefined, owner: str
     const row = found instanceof Promise ? await found : found
     if (row === undefined) throw new TaskNotFoundError(id)
     const { key } = row
-    let cursor = Math.max(0, Math.trunc(after) || 0)
-    const over = (): boolean => left || signal?.aborted === true || getSource() === undefined
+    bell.cursor = Math.max(0, Math.trunc(after) || 0)
+    const over = (): boolean => left || bell.hasEnded || signal?.aborted === true || getSource() === undefined
     signal?.addEventListener('abort', bell.ring)
     readers.enter(key, bell)
     try {
       if (follow !== undefined) await follow(key)
       // the row shows that there is nothing to read yet
-      else if (row.seq <= cursor && !isTerminal(row.state) && !over()) await bell.heard()
+      else if (row.seq <= bell.cursor && !isTerminal(row.state) && !over()) await bell.heard()
       let next: number | undefined
       while (!over()) {
-        const tail = readers.tailAfter(key, cursor)
+        const tail = readers.tailAfter(key, bell.cursor)
         if (tail === undefined && isTurnOver()) await takeTurn()
-        const read = tail === undefined ? tasks.page(key, cursor, next) : { events: tail, last: true, next }
+        const read = tail === undefined ? tasks.page(key, bell.cursor, next) : { events: tail, last: true, next }
         const page = read instanceof Promise ? await read : read
         next = page.next
         for (const event of page.events) {
-          cursor = event.seq
+          bell.cursor = event.seq
+          bell.last = event
           yield event
           if (over() || isTerminal(event.state ?? 'working')) return
         }
         if (page.events.length === 0) {
           const found = tasks.findKey(key)
           const row = found instanceof Promise ? await found : found
-          if (row === undefined || (isTerminal(row.state) && row.seq <= cursor)) return
+          if (row === undefined || (isTerminal(row.state) && row.seq <= bell.cursor)) return
         }
         // where there was no more, the reader is woken later, or was in the meantime
         if (page.last) await bell.heard()

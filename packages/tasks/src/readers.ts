@@ -4,10 +4,27 @@ import type { TaskEvent } from './task.js'
 const TAIL_EVENTS = 64
 const TAIL_CHARS = 256 * 1024
 
-/** Wakes one reader. It remembers a call that came while the reader did not wait, so that none is lost. */
+/**
+ * Wakes one reader. It remembers a call that came while the reader did not wait, so that none is lost; and the place of
+ * the reader, so that a store can tell whether its log still is the one that was read.
+ */
 export class Bell {
   #rung = false
   #wake: (() => void) | undefined
+  /** Number of the last event that the reader has. */
+  cursor = 0
+  /** The last event that the reader got itself. */
+  last: TaskEvent | undefined
+  /** Whether the store has ended the reader. */
+  hasEnded = false
+
+  /** @param id of the task */
+  constructor (readonly id: string) {}
+
+  end (): void {
+    this.hasEnded = true
+    this.ring()
+  }
 
   ring = (): void => {
     this.#rung = true
@@ -100,6 +117,11 @@ export class Readers {
       const seq = seqOf(key) ?? -1
       if (seq !== watched.seq) this.wake(key, seq)
     }
+  }
+
+  /** Each reader, with the key of its task. */
+  * all (): Generator<readonly [key: number, bell: Bell]> {
+    for (const [key, { bells }] of this.#watched) for (const bell of bells) yield [key, bell]
   }
 
   ringAll (): void {

@@ -1,9 +1,9 @@
 import { isTaskError } from '../errors.js'
 import type { TaskLogger } from '../logger.js'
-import type { Readers } from '../readers.js'
+import type { Bell, Readers } from '../readers.js'
 import type { EventBody, TaskEvent } from '../task.js'
 import type { Connection } from './connection.js'
-import type { TaskLog } from './task-log.js'
+import type { FoundPlace, Place, TaskLog } from './task-log.js'
 import { shardOf } from './task-statements.js'
 
 /** Tasks that are read together, and rows of each. */
@@ -20,20 +20,30 @@ export class Follower {
   // @keyed none: the keys are those of `Readers`: tasks with a reader in this process
   readonly #pending = new Map<number, number>()
   #isReading = false
+  /** The epoch of the listener in which the logs were found to be those that the readers have begun. */
+  #sureSince: number
+  #looking: Promise<void> | undefined
+  #again = false
 
   constructor (connection: Connection, tasks: TaskLog, readers: Readers, log: TaskLogger) {
     this.#connection = connection
     this.#tasks = tasks
     this.#readers = readers
     this.#log = log
+    this.#sureSince = connection.listener.epoch
     connection.listener.onMissed(() => { this.lookAgain() })
   }
+
+  /** Whether the database is known to have the logs that the readers have begun. */
+  get isSure (): boolean { return this.#sureSince === this.#connection.listener.epoch }
 
   /** Resolves once no later event of the task is missed. */
   readonly follow = async (key: number): Promise<void> => { await this.#connection.listener.listen(shardOf(key), this.#hear) }
 
   /** A line `key:seq:data` for each event, or `key:seq` for each task where its events are too large for a message. */
   readonly #hear = (payload: string): void => {
+    // what this message is about is read after that
+    if (!this.isSure) return this.lookAgain()
     for (const line of payload.split('\n')) {
       const [, first = '', second = '', data] = /^(\d+):(\d+)(?::(.*))?$/.exec(line) ?? []
       const [key, seq] = [Number(first), Number(second)]
@@ -60,6 +70,7 @@ export class Follower {
         }
         const found = new Map<number, { events: TaskEvent[], chars: number }>()
         const rows = await this.#tasks.tails(some)
+        if (!this.isSure) return this.lookAgain()
         if (rows[0]?.cut === true) {
           const read = new Set(rows.map(({ key }) => key))
           // those that had none of the page come first in the next one
@@ -83,18 +94,44 @@ export class Follower {
     }
   }
 
-  /** Wakes the readers of all tasks with events that they lack, and of purged tasks. */
+  /**
+   * Wakes the readers of all tasks with events that they lack, and of purged tasks. It ends those whose log is not the
+   * one that they have begun, as after a failover to a server that was behind.
+   */
   lookAgain (): void {
-    const { keys } = this.#readers
-    if (keys.length === 0) return
-    this.#tasks.seqs(keys).then(seqs => {
-      const now = new Set(keys)
-      this.#readers.lookAgain(key => {
-        const [known = 0, seq] = [this.#readers.seqOf(key), seqs.get(key)]
-        // meanwhile, this replica may have written more
-        return !now.has(key) ? known : seq === undefined ? undefined : Math.max(known, seq)
-      })
-    }).catch((error: unknown) => { this.#failed(error) })
+    if (this.#looking !== undefined) { this.#again = true; return }
+    this.#looking = this.#look().catch((error: unknown) => { this.#failed(error) }).finally(() => {
+      this.#looking = undefined
+      if (!this.#again) return
+      this.#again = false
+      this.lookAgain()
+    })
+  }
+
+  async #look (): Promise<void> {
+    const { epoch } = this.#connection.listener
+    const bells = [...this.#readers.all()].map(([key, bell]) => ({ key, bell, cursor: bell.cursor, last: bell.last }))
+    const places = new Map<string, Place>(bells.map(({ key, cursor }) => [`${key}:${cursor}`, { key, seq: cursor }]))
+    const found = new Map<string, FoundPlace | undefined>()
+    if (places.size > 0) for (const [i, place] of (await this.#tasks.places([...places.values()])).entries()) found.set([...places.keys()][i] as string, place)
+    let ended = 0
+    const seqs = new Map<number, number | undefined>()
+    for (const { key, bell, cursor, last } of bells) {
+      const place = found.get(`${key}:${cursor}`)
+      if (seqs.get(key) === undefined) seqs.set(key, place?.last)
+      if (place === undefined || isLogOf(place, bell, last)) continue
+      bell.end()
+      ended++
+    }
+    if (ended > 0) this.#log.warn({ readers: ended }, 'the database lacks events that it had, as after a failover to a server that was behind; their readers end')
+    if (epoch === this.#connection.listener.epoch) this.#sureSince = epoch
+    this.#readers.lookAgain(key => {
+      const known = this.#readers.seqOf(key) ?? 0
+      if (!seqs.has(key)) return known
+      const seq = seqs.get(key)
+      // meanwhile, this replica may have written more
+      return seq === undefined ? undefined : Math.max(known, seq)
+    })
   }
 
   #failed (error: unknown): void {
@@ -104,3 +141,8 @@ export class Follower {
 }
 
 function eventOf (seq: number, data: string): TaskEvent { return Object.assign({ seq }, JSON.parse(data) as EventBody) }
+
+/** Whether the log is the one of which a reader has the event `last`: one of another history has another time. */
+function isLogOf ({ id, head }: FoundPlace, bell: Bell, last: TaskEvent | undefined): boolean {
+  return id === bell.id && (last === undefined || Number(/^\{"at":(\d+)/.exec(head ?? '')?.[1]) === last.at)
+}

@@ -35,6 +35,7 @@ export class Listener {
   #replica: number | undefined
   #prefix = ''
   #register: (() => Promise<void>) | undefined
+  #epoch = 0
 
   constructor (connect: () => pg.Client, lock: number, log: TaskLogger) {
     this.#connect = connect
@@ -50,6 +51,12 @@ export class Listener {
 
   /** Whether messages never arrive, as behind a pooler in transaction mode. */
   get isDeaf (): boolean { return this.#isDeaf }
+
+  /**
+   * Changes whenever the connection is lost, and before messages arrive again: the server may then be another one, which
+   * lacks what the first had.
+   */
+  get epoch (): number { return this.#epoch }
 
   /** Every role of a database may listen to every channel and send to it, if it knows the name. */
   channelOf (channel: string): string { return `polyvac.${this.#prefix}.${channel}` }
@@ -127,6 +134,7 @@ export class Listener {
 
   /** Takes the lock of the replica and listens to all channels. */
   async #begin (client: pg.Client): Promise<void> {
+    this.#epoch++
     client.on('notification', ({ channel, payload = '' }) => {
       for (const handler of this.#channels.get(channel)?.handlers ?? []) handler(payload)
     })
@@ -175,6 +183,7 @@ export class Listener {
         if (!signal.aborted) this.#log.warn({ err: error }, 'the connection that listens for messages of the database is lost')
       }
       this.#client = undefined
+      this.#epoch++
       client?.removeAllListeners('notification')
       client?.end().catch(() => {})
       ;(client as unknown as { connection?: { stream?: { destroy (): void } } } | undefined)?.connection?.stream?.destroy()

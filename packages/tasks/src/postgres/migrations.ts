@@ -60,6 +60,8 @@ export const STEPS: readonly string[] = [`
 `, `
   CREATE UNLOGGED TABLE $.count (name text PRIMARY KEY, count bigint NOT NULL, ends_at bigint NOT NULL) WITH (fillfactor = 70);
   CREATE INDEX count_ends ON $.count (ends_at);
+`, `
+  ALTER TABLE $.task ADD COLUMN claim integer;
 `]
 
 /**

@@ -69,14 +69,14 @@ export class OutboxRows implements OutboxStore {
 
   async settle (row: DueRow, settlement: Settlement): Promise<void> {
     const { connection } = this.#context
-    const mine = [row.task, row.id, this.#id]
+    const mine = [row.task, row.id, this.#id, row.cursor]
     if ('delivered' in settlement) await this.#move(row, settlement.delivered)
     else if ('disable' in settlement) await connection.run(this.#sql.disable, [...mine, settlement.disable])
     else await connection.run(this.#sql.retry, [...mine, settlement.tries, settlement.failingSince, settlement.due])
   }
 
   async #move (row: DueRow, cursor: number): Promise<void> {
-    await this.#context.connection.run(this.#sql.move, [row.task, row.id, this.#id, cursor])
+    await this.#context.connection.run(this.#sql.move, [row.task, row.id, this.#id, row.cursor, cursor])
   }
 
   /** Wakes configs that have missed their wake-up: one was added while an event was committed. */
@@ -85,7 +85,8 @@ export class OutboxRows implements OutboxStore {
 
 function statements ({ connection }: StoreContext) {
   const [push, task] = [connection.table('push'), connection.table('task')]
-  const mine = 'p.task = $1 AND p.id = $2 AND p.worker = $3'
+  // the place, too: after a failover to a server that was behind, the row has an earlier one
+  const mine = 'p.task = $1 AND p.id = $2 AND p.worker = $3 AND p.cursor = $4'
   return {
     // one lookup in the index for each owner, however many configs wait
     due: `WITH RECURSIVE owners AS ((SELECT owner, 1 AS n FROM ${push} WHERE due IS NOT NULL AND owner > $1 ORDER BY owner LIMIT 1)
@@ -99,9 +100,9 @@ function statements ({ connection }: StoreContext) {
       WHERE p.task = i.task AND p.id = i.id AND p.due <= $5 RETURNING p.task, p.id, p.cursor`,
     // the lock of the task waits for an event on its way, so that its wake-up is not lost
     move: `WITH t AS (SELECT seq FROM ${task} WHERE key = $1 FOR UPDATE)
-      UPDATE ${push} p SET cursor = $4, due = CASE WHEN $4 < t.seq THEN 0 END, tries = 0, failing_since = NULL, worker = NULL FROM t WHERE ${mine}`,
-    retry: `UPDATE ${push} p SET tries = $4, failing_since = $5, due = $6, worker = NULL WHERE ${mine}`,
-    disable: `UPDATE ${push} p SET disabled = $4, due = NULL, worker = NULL WHERE ${mine}`,
+      UPDATE ${push} p SET cursor = $5, due = CASE WHEN $5 < t.seq THEN 0 END, tries = 0, failing_since = NULL, worker = NULL FROM t WHERE ${mine}`,
+    retry: `UPDATE ${push} p SET tries = $5, failing_since = $6, due = $7, worker = NULL WHERE ${mine}`,
+    disable: `UPDATE ${push} p SET disabled = $5, due = NULL, worker = NULL WHERE ${mine}`,
     wakeLate: `UPDATE ${push} p SET due = 0 FROM ${task} t WHERE t.key = p.task AND p.due IS NULL AND p.disabled IS NULL AND p.cursor < t.seq`
   }
 }

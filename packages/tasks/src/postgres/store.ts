@@ -38,6 +38,7 @@ import { sharedValues } from './shared-values.js'
 import { signInRecords } from './sign-in-records.js'
 import { CANCELED, WORK, type StoreContext } from './store-context.js'
 import { TaskLog, type Append, type Snapshot } from './task-log.js'
+import { newReplica } from './task-keys.js'
 import { TaskPages } from './task-pages.js'
 import { Worker } from './worker.js'
 import { WriteBatches } from './write-batches.js'
@@ -111,8 +112,7 @@ class PostgresTaskStore implements TaskStore {
     try {
       await migrate(connection, async () => { queue = await JobQueue.open(connection, log) })
       if (queue === undefined) throw new StoreClosedError()
-      const [row] = await connection.run<{ id: number }>("SELECT nextval(pg_get_serial_sequence($1, 'id'))::int AS id", [connection.table('replica')])
-      const replica = row?.id ?? 0
+      const replica = newReplica()
       const channels = await sharedValues(() => connection).putIfAbsent('channels', randomUUID())
       await connection.listener.start(replica, channels, async () => {
         await connection.run(`INSERT INTO ${connection.table('replica')} (id) OVERRIDING SYSTEM VALUE VALUES ($1) ON CONFLICT DO NOTHING`, [replica])
@@ -140,7 +140,7 @@ class PostgresTaskStore implements TaskStore {
           capacity: APPEND_CHARS,
           inFlight: 3,
           pauseMs: APPEND_PAUSE_MS,
-          joins: (before, next) => before.updates.state === undefined && before.fence.attempt === next.fence.attempt && before.fence.turn === next.fence.turn
+          joins: (before, next) => before.updates.state === undefined && before.fence === next.fence
         }, async entries => await tasks.append(entries)),
         snapshots: new WriteBatches<Snapshot, void>({
           keyOf: ({ key }) => key,
@@ -333,14 +333,14 @@ class PostgresTaskStore implements TaskStore {
       [Symbol.asyncIterator]: () => readEvents(() => {
         const opened = this.#opened
         if (opened === undefined) return undefined
-        const { tasks, readers, follower: { follow } } = opened
+        const { tasks, readers, follower } = opened
         return {
           readers,
-          follow,
+          follow: follower.follow,
           tasks: {
             find: async (owner, id) => await tasks.find(owner, id),
-            findKey: async key => await this.#patiently(async () => await tasks.findKey(key)),
-            page: async (key, after, limit) => await this.#patiently(async () => await tasks.page(key, after, limit))
+            findKey: async key => await this.#patiently(follower, async () => await tasks.findKey(key)),
+            page: async (key, after, limit) => await this.#patiently(follower, async () => await tasks.page(key, after, limit))
           }
         }
       }, owner, id, options)
@@ -348,14 +348,17 @@ class PostgresTaskStore implements TaskStore {
   }
 
   /** A reader that has begun goes on when the database is back. */
-  async #patiently<T> (read: () => Promise<T>): Promise<T> {
+  async #patiently<T> (follower: Follower, read: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await read()
+        if (follower.isSure || this.#opened === undefined) {
+          const found = await read()
+          if (follower.isSure) return found
+        }
       } catch (error) {
         if (this.#opened === undefined || !isTaskError(error, 'TASK_STORE_UNAVAILABLE')) throw error
-        await delay(READ_AGAIN_MS)
       }
+      await delay(READ_AGAIN_MS)
     }
   }
 

@@ -10,11 +10,22 @@ import type { PreparedUpdates } from '../task-updates.js'
 import { takeTurn } from '../turn-time.js'
 import { int4Array, int8Array, textArray } from './array-parameters.js'
 import type { Connection, Session } from './connection.js'
+import { TaskKeys } from './task-keys.js'
 import { areLarge, RECORD_EVENTS, statements, type RecordRow, type TaskRow } from './task-statements.js'
 import type { Outcome } from './write-batches.js'
 
 /** The right of this replica to write to a task. */
-export interface Fence extends AttemptFence { readonly key: number, readonly job: string }
+export interface Fence extends AttemptFence {
+  readonly key: number
+  readonly job: string
+  readonly claim: number
+  /** Number of the last event in the log. A log that ends with another one is not the log of this attempt. */
+  seq: number
+}
+
+/** The place of a reader: the event that it has got last, or 0. */
+export interface Place { readonly key: number, readonly seq: number }
+export interface FoundPlace { readonly id: string, readonly last: number, readonly head: string | null }
 
 interface Changed { readonly key: number, readonly seq: number, readonly pushes: number }
 
@@ -23,16 +34,16 @@ export interface Appended { readonly row: TaskRow, readonly event: TaskEvent }
 export interface Append { readonly fence: Fence, readonly id: string, readonly updates: PreparedUpdates }
 
 /** What a reader of a long log begins with: the fold after event `seq`, as JSON. */
-export interface Snapshot { readonly key: number, readonly seq: number, readonly data: string }
+export interface Snapshot { readonly key: number, readonly claim: number, readonly seq: number, readonly data: string }
 
 /** How a worker takes a task: with a new attempt, or by giving it up. */
-export interface Claim { readonly key: number, readonly attempt: number, readonly losses: number, readonly replica: number | null, readonly body: EventBody & { state: TaskState } }
+export interface Claim { readonly key: number, readonly claim: number, readonly attempt: number, readonly losses: number, readonly replica: number | null, readonly body: EventBody & { state: TaskState } }
 
 /** The rows of tasks and their events. */
 export class TaskLog {
   readonly #connection: Connection
   readonly #sql: ReturnType<typeof statements>
-
+  readonly #keys = new TaskKeys()
   readonly #wakeOutboxes: () => void
 
   /** @param wakeOutboxes called when an event of a task with webhooks was written */
@@ -55,10 +66,11 @@ export class TaskLog {
 
   async findKey (key: number): Promise<TaskRow | undefined> { return (await this.#connection.run<TaskRow>(`${this.#sql.row} WHERE t.key = $1`, [key]))[0] }
 
-  /** Numbers of the last events; purged tasks have none. */
-  async seqs (keys: readonly number[]): Promise<Map<number, number>> {
-    const rows = await this.#connection.run<{ key: number, seq: number }>(this.#sql.seqs, [keys])
-    return new Map(rows.map(({ key, seq }) => [key, seq]))
+  /** What the log has at some places: the id and the last number of the task, and the beginning of that event. */
+  async places (places: readonly Place[]): Promise<(FoundPlace | undefined)[]> {
+    const rows = await this.#connection.run<FoundPlace & { i: number }>(this.#sql.places, [int8Array(places.map(({ key }) => key)), int4Array(places.map(({ seq }) => seq))])
+    const found = new Map(rows.map(row => [row.i, row]))
+    return places.map((_place, i) => found.get(i + 1))
   }
 
   async record (owner: string, id: string): Promise<RecordRow | undefined> {
@@ -106,6 +118,7 @@ export class TaskLog {
   /** Inserts new tasks with their first events; a task that exists has no key. The jobs have the ids of `jobs`. */
   async insert (session: Session, rows: readonly NewRow[], jobs: readonly string[]): Promise<(number | undefined)[]> {
     const inserted = await session.run<{ key: number, id: string }>(this.#sql.insert, [
+      int8Array(rows.map(() => this.#keys.next())),
       textArray(rows.map(({ origin }) => origin.id)), textArray(rows.map(({ owner }) => owner)),
       textArray(rows.map(({ origin }) => origin.contextId ?? null)), textArray(rows.map(({ origin }) => origin.skill)),
       textArray(rows.map(({ queue }) => queue)), textArray(rows.map(({ idem }) => idem)), textArray(rows.map(({ hash }) => hash)),
@@ -151,14 +164,18 @@ export class TaskLog {
     const sorted = [...tasks.values()].sort((a, b) => a.fence.key - b.fence.key)
     const isLarge = areLarge(sorted.map(({ fence: { key }, chars }) => [key, chars]))
     const changed = await this.#connection.run<Changed>(isLarge ? this.#sql.appendLarge : this.#sql.append, [
-      int8Array(sorted.map(({ fence }) => fence.key)), int4Array(sorted.map(({ fence }) => fence.turn)),
-      int4Array(sorted.map(({ fence }) => fence.attempt)), int4Array(sorted.map(({ n }) => n)), int8Array(sorted.map(({ chars }) => chars)),
+      ...fenceColumns(sorted.map(({ fence }) => fence)), int4Array(sorted.map(({ n }) => n)), int8Array(sorted.map(({ chars }) => chars)),
       textArray(sorted.map(({ state }) => state ?? null)), int8Array(sorted.map(({ state, at }) => state === undefined ? null : at)),
       int8Array(sorted.map(({ state, at }) => state !== undefined && isTerminal(state) ? at : null)),
       int8Array(textKeys), int4Array(textNumbers), textArray(texts)
     ], isLarge ? 'append large' : 'append')
     this.#woke(changed)
-    const next = new Map(changed.map(({ key, seq }) => [key, seq - (tasks.get(key)?.n ?? 0) + 1]))
+    const next = new Map<number, number>()
+    for (const { key, seq } of changed) {
+      const { fence, n } = tasks.get(key)!
+      fence.seq = seq
+      next.set(key, seq - n + 1)
+    }
     return entries.map(({ fence: { key }, id, updates: { bodies } }) => {
       const first = next.get(key)
       if (first === undefined) return { error: new TaskFencedError(id) }
@@ -201,7 +218,7 @@ export class TaskLog {
       int8Array(claims.map(({ key }) => key)), textArray(claims.map(({ body }) => body.state)), int4Array(claims.map(({ attempt }) => attempt)),
       int4Array(claims.map(({ losses }) => losses)), int8Array(claims.map(({ body }) => body.at)),
       int8Array(claims.map(({ body: { state, at } }) => isTerminal(state) ? at : null)), int4Array(claims.map(({ replica }) => replica)),
-      textArray(claims.map(({ body }) => JSON.stringify(body)))
+      textArray(claims.map(({ body }) => JSON.stringify(body))), int4Array(claims.map(({ claim }) => claim))
     ], 'claim')
     this.#woke(rows)
   }
@@ -227,7 +244,8 @@ export class TaskLog {
   /** Saves a snapshot of each of these tasks, some of which may have been purged in the meantime. */
   async saveSnapshots (snapshots: readonly Snapshot[]): Promise<Outcome<void>[]> {
     await this.#connection.run(this.#sql.saveSnapshots, [
-      int8Array(snapshots.map(({ key }) => key)), int4Array(snapshots.map(({ seq }) => seq)), textArray(snapshots.map(({ data }) => data))
+      int8Array(snapshots.map(({ key }) => key)), int4Array(snapshots.map(({ seq }) => seq)), textArray(snapshots.map(({ data }) => data)),
+      int4Array(snapshots.map(({ claim }) => claim))
     ], 'save snapshots')
     return snapshots.map(() => ({ value: undefined }))
   }
@@ -236,5 +254,8 @@ export class TaskLog {
 function charsOf (rows: readonly EventRow[]): number { return rows.reduce((sum, { data }) => sum + data.length, 0) }
 
 function fenceColumns (fences: readonly Fence[]): unknown[] {
-  return [fences.map(({ key }) => key), fences.map(({ turn }) => turn), fences.map(({ attempt }) => attempt)]
+  return [
+    int8Array(fences.map(({ key }) => key)), int4Array(fences.map(({ turn }) => turn)), int4Array(fences.map(({ attempt }) => attempt)),
+    int4Array(fences.map(({ claim }) => claim)), int4Array(fences.map(({ seq }) => seq))
+  ]
 }

@@ -11,6 +11,9 @@ const MESSAGE_BYTES = 1_000
 /** Bytes of events in one statement past which its messages have numbers alone: joining the texts costs more. */
 const BULK_BYTES = 8_000
 
+/** Characters at the beginning of an event, which have its time. */
+const HEAD_CHARS = 32
+
 export interface TaskRow extends StoredTask {
   readonly queue: string
   readonly replica: number | null
@@ -55,20 +58,22 @@ export function statements (connection: Connection) {
   const followLarge = (added: string): string => `added AS (${added}), ${woken},
     sent AS (SELECT pg_notify('${channel}' || key % ${SHARDS}, string_agg(key || ':' || seq, E'\\n')) FROM change GROUP BY key % ${SHARDS})
     SELECT c.*, (SELECT count(*) FROM sent) FROM change c`
-  const held = 'FROM unnest($1::bigint[], $2::int[], $3::int[]) i(key, turn, attempt)'
-  const fence = "t.key = i.key AND t.turn = i.turn AND t.attempt = i.attempt AND t.state = 'working'"
+  const held = 'FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::int[]) i(key, turn, attempt, claim, last)'
+  const fence = "t.key = i.key AND t.turn = i.turn AND t.attempt = i.attempt AND t.claim = i.claim AND t.state = 'working'"
   const append = (follow: (added: string) => string): string => `WITH change AS (UPDATE ${task} t SET seq = t.seq + i.n, bytes = t.bytes + i.chars, state = coalesce(i.state, t.state),
         status_at = coalesce(i.status_at, t.status_at), ended_at = i.ended_at, replica = CASE WHEN i.state IS NULL THEN t.replica END
-        FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[]) i(key, turn, attempt, n, chars, state, status_at, ended_at)
-        WHERE t.key = ANY($1) AND ${fence} RETURNING t.key, t.seq, t.pushes, i.n),
+        FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[])
+          i(key, turn, attempt, claim, last, n, chars, state, status_at, ended_at)
+        WHERE t.key = ANY($1) AND ${fence} AND t.seq = i.last RETURNING t.key, t.seq, t.pushes, i.n),
       ${follow(`INSERT INTO ${event} (task, seq, data) SELECT c.key, c.seq - c.n + e.number, e.data
-        FROM unnest($9::bigint[], $10::int[], $11::text[]) e(key, number, data) JOIN change c USING (key)`)}`
+        FROM unnest($11::bigint[], $12::int[], $13::text[]) e(key, number, data) JOIN change c USING (key)`)}`
   const appendFree = (set: string): string => `WITH change AS (UPDATE ${task} t SET seq = t.seq + 1, bytes = t.bytes + octet_length($4), status_at = $3, replica = NULL, ${set}
       WHERE t.key = $1 AND t.state = ANY($2) RETURNING ${ROW}),
     ${follow(`INSERT INTO ${event} (task, seq, data) SELECT key, seq, $4 FROM change`)}`
   return {
     row: `SELECT ${ROW} FROM ${task} t`,
-    seqs: `SELECT key, seq FROM ${task} WHERE key = ANY($1)`,
+    places: `SELECT i.i::int AS i, t.id, t.seq AS last, left(e.data, ${HEAD_CHARS}) AS head FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY i(key, seq, i)
+      JOIN ${task} t ON t.key = i.key LEFT JOIN ${event} e ON e.task = i.key AND e.seq = i.seq`,
     // the driver parses a list slowly: a large log is read in pages
     record: `SELECT ${ROW}, o.input, o.metadata, s.data AS snapshot, ARRAY(SELECT data FROM ${event} WHERE task = t.key AND seq > coalesce(s.seq, 0)
       AND t.bytes <= ${PAGE_CHARS} ORDER BY seq LIMIT ${RECORD_EVENTS}) AS events FROM ${task} t JOIN ${origin} o ON o.task = t.key LEFT JOIN ${snapshot} s ON s.task = t.key`,
@@ -79,12 +84,12 @@ export function statements (connection: Connection) {
         FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY i(key, after, place),
         LATERAL (SELECT seq, data, octet_length(data) AS bytes FROM ${event} WHERE task = i.key AND seq > i.after ORDER BY seq LIMIT 64) e) e
       WHERE before < ${PAGE_BYTES} ORDER BY place, seq`,
-    insert: `WITH i AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
-        $10::int[], $11::uuid[], $12::text[], $13::text[], $14::text[]) i(id, owner, context, skill, queue, idem, hash, at, bytes, pushes, job, input, metadata, first)),
-      t AS (INSERT INTO ${task} (id, owner, context, skill, queue, idem, hash, state, turn, attempt, losses, seq, status_at, bytes, pushes, job)
-        SELECT id, owner, context, skill, queue, idem, hash, 'submitted', 0, -1, 0, 1, at, bytes, pushes, job FROM i ON CONFLICT DO NOTHING RETURNING key, id),
-      o AS (INSERT INTO ${origin} (task, input, metadata) SELECT t.key, i.input, i.metadata FROM t JOIN i USING (id)),
-      e AS (INSERT INTO ${event} (task, seq, data) SELECT t.key, 1, i.first FROM t JOIN i USING (id))
+    insert: `WITH i AS (SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[],
+        $11::int[], $12::uuid[], $13::text[], $14::text[], $15::text[]) i(key, id, owner, context, skill, queue, idem, hash, at, bytes, pushes, job, input, metadata, first)),
+      t AS (INSERT INTO ${task} (key, id, owner, context, skill, queue, idem, hash, state, turn, attempt, losses, seq, status_at, bytes, pushes, job)
+        OVERRIDING SYSTEM VALUE SELECT key, id, owner, context, skill, queue, idem, hash, 'submitted', 0, -1, 0, 1, at, bytes, pushes, job FROM i ON CONFLICT DO NOTHING RETURNING key, id),
+      o AS (INSERT INTO ${origin} (task, input, metadata) SELECT t.key, i.input, i.metadata FROM t JOIN i USING (key)),
+      e AS (INSERT INTO ${event} (task, seq, data) SELECT t.key, 1, i.first FROM t JOIN i USING (key))
       SELECT key, id FROM t`,
     append: append(follow),
     appendLarge: append(followLarge),
@@ -94,14 +99,15 @@ export function statements (connection: Connection) {
         WHERE t.owner = $1 AND t.id = $2 AND t.state <> ALL($3) RETURNING ${ROW}),
       canceled AS (SELECT pg_notify('${connection.listener.channelOf('canceled')}', id) FROM change),
       ${follow(`INSERT INTO ${event} (task, seq, data) SELECT key, seq, $7 FROM change`)} WHERE (SELECT count(*) FROM canceled) > 0`,
-    claim: `WITH change AS (UPDATE ${task} t SET seq = t.seq + 1, state = i.state, attempt = i.attempt, losses = i.losses, status_at = i.at, ended_at = i.ended_at, replica = i.replica
-        FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::bigint[], $6::bigint[], $7::int[], $8::text[]) i(key, state, attempt, losses, at, ended_at, replica, data)
+    claim: `WITH change AS (UPDATE ${task} t SET seq = t.seq + 1, state = i.state, attempt = i.attempt, losses = i.losses, status_at = i.at, ended_at = i.ended_at, replica = i.replica, claim = i.claim
+        FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::bigint[], $6::bigint[], $7::int[], $8::text[], $9::int[]) i(key, state, attempt, losses, at, ended_at, replica, data, claim)
         WHERE t.key = ANY($1) AND t.key = i.key RETURNING t.key, t.seq, t.pushes, i.data),
       ${follow(`INSERT INTO ${event} (task, seq, data) SELECT key, seq, data FROM change`)}`,
-    held: `SELECT t.key FROM ${task} t JOIN (SELECT * ${held}) i ON ${fence}`,
+    held: `SELECT t.key FROM ${task} t JOIN (SELECT * ${held}) i ON ${fence} AND t.seq >= i.last`,
     release: `UPDATE ${task} t SET replica = NULL ${held} WHERE ${fence} RETURNING ${ROW}`,
     takeFrom: `UPDATE ${task} t SET replica = 0 WHERE t.key IN (SELECT key FROM ${task} WHERE replica = ANY($1) LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING ${ROW}`,
-    saveSnapshots: `INSERT INTO ${snapshot} (task, seq, data) SELECT i.* FROM unnest($1::bigint[], $2::int[], $3::text[]) i(key, seq, data) JOIN ${task} t USING (key)
+    saveSnapshots: `INSERT INTO ${snapshot} (task, seq, data) SELECT i.key, i.seq, i.data FROM unnest($1::bigint[], $2::int[], $3::text[], $4::int[]) i(key, seq, data, claim)
+      JOIN ${task} t ON t.key = i.key AND t.claim = i.claim AND t.seq >= i.seq
       ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, data = excluded.data WHERE excluded.seq > snapshot.seq`
   }
 }

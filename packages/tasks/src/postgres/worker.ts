@@ -7,6 +7,7 @@ import type { TaskHandler, TaskWorker } from '../task-store.js'
 import type { Transaction } from './connection.js'
 import { endWaiting } from './end-waiting.js'
 import { WORK, type StoreContext } from './store-context.js'
+import { newClaim } from './task-keys.js'
 import type { Claim, Fence } from './task-log.js'
 import type { RecordRow } from './task-statements.js'
 
@@ -42,7 +43,7 @@ export class Worker implements TaskWorker {
         readers.written(key, events, chars)
       },
       checkSpace,
-      saveSnapshot: async ({ key }, seq, data) => { await snapshots.add({ key, seq, data }) },
+      saveSnapshot: async ({ key, claim }, seq, data) => { await snapshots.add({ key, claim, seq, data }) },
       release: async fences => { await this.#release(fences) }
     }, { ...settings, settleMs: SETTLE_MS }, handler, limits.timeoutMs)
   }
@@ -88,7 +89,7 @@ export class Worker implements TaskWorker {
         release()
         continue
       }
-      const fence: Fence = { key: row.key, attempt: claim.attempt, turn: row.turn, job: row.job }
+      const fence: Fence = { key: row.key, attempt: claim.attempt, turn: row.turn, job: row.job, claim: claim.claim, seq: event.seq }
       this.#owners.add(row.owner, 1)
       tasks.fold(row).then(async fold => {
         if (fold.seq < event.seq) fold.apply(event)
@@ -168,11 +169,12 @@ export class Worker implements TaskWorker {
   /** A new attempt, or the end of a task that has cost more executors than `retries`. */
   #claimOf ({ key, attempt, losses, state, replica }: RecordRow): Claim {
     const at = this.#context.connection.now()
+    const claim = newClaim()
     // one that was released was not lost
     const lost = state === 'working' && replica !== null
-    if (lost && losses >= this.#context.settings.retries) return { key, attempt, losses, replica: null, body: lostBody(losses, at) }
+    if (lost && losses >= this.#context.settings.retries) return { key, claim, attempt, losses, replica: null, body: lostBody(losses, at) }
     const next = attempt + 1
-    return { key, attempt: next, losses: losses + (lost ? 1 : 0), replica: this.#context.replica, body: attemptBody(next, at) }
+    return { key, claim, attempt: next, losses: losses + (lost ? 1 : 0), replica: this.#context.replica, body: attemptBody(next, at) }
   }
 
   async #claim (transaction: Transaction, claimed: readonly Taken[]): Promise<void> {
