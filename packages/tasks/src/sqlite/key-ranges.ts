@@ -14,15 +14,16 @@ export class KeyRanges {
 
   constructor (database: SqliteDatabase) {
     this.#end = database.prepare('SELECT coalesce(max(key), 0) FROM task')
-    this.#next = database.prepare('SELECT min(key) FROM task WHERE key >= ?')
+    this.#next = database.prepare(`SELECT min(key) AS first, max(key) AS last FROM (SELECT key FROM task WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ${STEP})`)
   }
 
   async * [Symbol.asyncIterator] (): AsyncGenerator<readonly [from: number, to: number], void> {
     const end = this.#end.column<number>()[0] ?? 0
-    for (let from: number | null | undefined = 0; (from = this.#next.column<number | null>(from)[0] ?? undefined) !== undefined && from <= end;) {
-      const to: number = Math.min(end, from + STEP - 1)
-      yield [from, to]
-      from = to + 1
+    for (let from = 0; ;) {
+      const { first, last } = this.#next.get<{ first: number | null, last: number }>(from, end) ?? { first: null, last: 0 }
+      if (first === null) return
+      yield [first, last]
+      from = last + 1
       await setImmediate()
     }
   }

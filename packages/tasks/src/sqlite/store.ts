@@ -22,7 +22,7 @@ import { preparePush } from '../push-configs.js'
 import { PushConfigs } from './push-configs.js'
 import { readEvents } from '../read-events.js'
 import { Readers } from '../readers.js'
-import { FileWatch, openFile } from './store-file.js'
+import { closeFile, FileWatch, openFile } from './store-file.js'
 import { newFold, TaskLog } from './task-log.js'
 import { cursorAfter, LIST_CHARS, prepareQuery } from '../task-query.js'
 import { TaskPages } from './task-pages.js'
@@ -83,7 +83,7 @@ class SqliteTaskStore implements TaskStore {
   async #open (): Promise<void> {
     const settings = this.#settings
     const { path, maxPages, log } = settings
-    const database = await openFile(path)
+    const database = await openFile(path, log)
     try {
       database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
       database.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`)
@@ -129,7 +129,10 @@ class SqliteTaskStore implements TaskStore {
 
   /** A file that was deleted or replaced still accepts writes, which no process can read later. */
   async #checkFile (file: FileWatch | undefined): Promise<void> {
-    if (file === undefined || this.#fileGone) return
+    if (file === undefined) return
+    // readers of a file that nobody writes any more would wait for ever
+    if (this.#fileGone) for (const [, bell] of this.#opened?.readers.all() ?? []) bell.end()
+    if (this.#fileGone) return
     const lost = await file.lost()
     const opened = this.#opened
     if (lost === undefined || opened === undefined || this.#fileGone) return
@@ -158,7 +161,8 @@ class SqliteTaskStore implements TaskStore {
     this.#opened = undefined
     opened.readers.ringAll()
     opened.commit.close()
-    opened.database.close()
+    if (this.#fileGone) opened.database.close()
+    else await closeFile(opened.database, this.#settings.path)
   }
 
   get #now (): Opened {

@@ -8,7 +8,7 @@ const APPLICATION_ID = 0x5056544b
 /**
  * One step per version, never changed once released. The rows that every append updates are small: input and snapshot
  * have separate tables, since SQLite rewrites whole rows. `task.key` is never reused, so a reader whose task was purged
- * cannot read events of another one. `due` is null for a task or webhook that needs no work, 0 for one that needs it
+ * or lost cannot read events of another one. `due` is null for a task or webhook that needs no work, 0 for one that needs it
  * now, otherwise the end of its lease, or the time of the next try.
  */
 // @keyed (table sign_in) owner, and server of the configuration | holds: the tokens of the owner, encrypted |
@@ -33,7 +33,7 @@ const APPLICATION_ID = 0x5056544b
 //   the state of a task | whose: the owner | bound: maxTasks; MAX_NAME for each text that a caller chose | share: the
 //   owner, OWNER_SHARE of them; the own oldest ended one leaves | test: packages/tasks/test/conformance.ts: an owner
 //   at its share of the tasks loses its own oldest ended task, never one of another owner
-const STEPS: readonly string[] = [`
+export const STEPS: readonly string[] = [`
   CREATE TABLE task (key INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, context TEXT,
     skill TEXT NOT NULL, idem TEXT, hash TEXT, state TEXT NOT NULL, turn INTEGER NOT NULL, attempt INTEGER NOT NULL,
     losses INTEGER NOT NULL, seq INTEGER NOT NULL, status_at INTEGER NOT NULL, ended_at INTEGER, worker TEXT, due INTEGER);
@@ -74,7 +74,12 @@ const STEPS: readonly string[] = [`
   ALTER TABLE probe ADD COLUMN filler BLOB;
 `, `
   CREATE TABLE sign_in (owner TEXT NOT NULL, server TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (owner, server)) WITHOUT ROWID;
+`, `
+  -- nothing: from this version on, a file that no process has open is not in WAL mode
 `]
+
+/** The first version that leaves WAL mode when it closes a file. */
+export const CLOSES_FILES = 5
 
 /** Creates or migrates the tables, once even where several processes call it at the same time. */
 export function migrate (database: SqliteDatabase, path: string): void {

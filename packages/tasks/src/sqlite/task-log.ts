@@ -10,7 +10,7 @@ import { foldAtSnapshot } from '../task-row.js'
 import { isTerminal, type EventBody, type TaskEvent, type TaskState } from '../task.js'
 import type { PreparedUpdates } from '../task-updates.js'
 import { isTurnOver, takeTurn } from '../turn-time.js'
-import { prepareStatements, type TaskRow } from './task-statements.js'
+import { keyAt, prepareStatements, type TaskRow } from './task-statements.js'
 
 /** The right of one worker to write to a task. */
 export interface Fence extends AttemptFence {
@@ -104,7 +104,7 @@ export class TaskLog {
 
   /** Inserts a new task in the queue, or with `claim` for a worker, which saves a transaction. Returns its key. */
   insert ({ owner, queue, origin, idem, hash, inputText, metadataText, first, firstText, bytes }: NewRow, claim: Claim | undefined): number {
-    const fields = [origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, queue, first.at, bytes] as const
+    const fields = [keyAt(first.at), origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, queue, first.at, bytes] as const
     const { lastInsertRowid: key } = claim === undefined
       ? this.#sql.insertTask.run(...fields)
       : this.#sql.insertClaimed.run(...fields, claim.worker, claim.due)

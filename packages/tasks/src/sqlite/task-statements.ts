@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { MAX_COUNTED } from '../backlog.js'
 import type { StoredTask } from '../task-row.js'
@@ -7,6 +8,17 @@ export interface TaskRow extends StoredTask { readonly worker: string | null, re
 export const ROW = 'key, id, owner, context, skill, hash, state, turn, attempt, losses, seq, status_at, worker, due, bytes, pushes'
 /** The fence. A task that has ended or waits for input is not `working`, so that one condition covers all of them. */
 const FENCE = "key = ? AND attempt = ? AND turn = ? AND worker = ? AND state = 'working'"
+
+/**
+ * The key of a new task: its time at least, and after all keys so far. A file that is replaced by an older copy would
+ * otherwise give the keys of lost tasks out again, while readers of these are still there.
+ */
+const NEW_KEY = "max(?, (SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'task'))"
+/** Keys of one millisecond. The last digits are random. */
+const KEYS_PER_MS = 2_048
+
+/** The time as a key, at least `ms` since 1970. */
+export function keyAt (ms: number): number { return ms * KEYS_PER_MS + randomInt(KEYS_PER_MS) }
 
 export function prepareStatements (database: SqliteDatabase) {
   return {
@@ -18,10 +30,10 @@ export function prepareStatements (database: SqliteDatabase) {
     page: database.prepare('SELECT seq, data FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?'),
     origin: database.prepare('SELECT input, metadata FROM origin WHERE task = ?'),
     snapshot: database.prepare('SELECT data FROM snapshot WHERE task = ?'),
-    insertTask: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, queue, state, turn, attempt, losses, seq, status_at, bytes, due)
-      VALUES (?, ?, ?, ?, ?, ?, ?, 'submitted', 0, -1, 0, 1, ?, ?, 0)`),
-    insertClaimed: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, queue, state, turn, attempt, losses, seq, status_at, bytes, worker, due)
-      VALUES (?, ?, ?, ?, ?, ?, ?, 'working', 0, 0, 0, 2, ?, ?, ?, ?)`),
+    insertTask: database.prepare(`INSERT INTO task (key, id, owner, context, skill, idem, hash, queue, state, turn, attempt, losses, seq, status_at, bytes, due)
+      VALUES (${NEW_KEY}, ?, ?, ?, ?, ?, ?, ?, 'submitted', 0, -1, 0, 1, ?, ?, 0)`),
+    insertClaimed: database.prepare(`INSERT INTO task (key, id, owner, context, skill, idem, hash, queue, state, turn, attempt, losses, seq, status_at, bytes, worker, due)
+      VALUES (${NEW_KEY}, ?, ?, ?, ?, ?, ?, ?, 'working', 0, 0, 0, 2, ?, ?, ?, ?)`),
     wakePushes: database.prepare('UPDATE push SET due = 0 WHERE task = ? AND due IS NULL AND disabled IS NULL'),
     insertOrigin: database.prepare('INSERT INTO origin (task, input, metadata) VALUES (?, ?, ?)'),
     insertEvent: database.prepare('INSERT INTO event (task, seq, data) VALUES (?, ?, ?)'),
