@@ -39,7 +39,7 @@ export function cursorAfter ({ status_at: at, key }: { readonly status_at: numbe
 }
 
 function decode (cursor: string): readonly [number, number] {
-  const match = /^(\d{1,15})\.(\d{1,15})$/.exec(Buffer.from(String(cursor), 'base64url').toString('latin1'))
+  const match = /^(\d{1,15})\.(\d{1,16})$/.exec(Buffer.from(String(cursor), 'base64url').toString('latin1'))
   if (match === null) throw new InvalidCursorError()
   return [Number(match[1]), Number(match[2])]
 }

@@ -13,24 +13,24 @@ const LEASE = 100
 const RETRIES = 2
 
 /** What a task is, said without SQL. */
-interface ModelTask { id: string, state: TaskState, attempt: number, turn: number, losses: number, seq: number, worker: string | null, due: number | null }
+interface ModelTask { key: number, id: string, state: TaskState, attempt: number, turn: number, losses: number, seq: number, worker: string | null, due: number | null }
 interface Model { now: number, tasks: ModelTask[], fences: Fence[] }
 interface Real { log: TaskLog }
 
 const end = (task: ModelTask, state: TaskState): void => { Object.assign(task, { state, seq: task.seq + 1, worker: null, due: null }) }
 const held = ({ tasks }: Model, { key, ...fence }: Fence): ModelTask | undefined => {
-  const task = tasks[key - 1]
+  const task = tasks.find(task => task.key === key)
   return task?.state === 'working' && task.attempt === fence.attempt && task.turn === fence.turn && task.worker === fence.worker ? task : undefined
 }
 
 async function check ({ tasks }: Model, { log }: Real): Promise<void> {
-  for (const [i, task] of tasks.entries()) {
+  for (const task of tasks) {
     const row = log.find('o', task.id)
     if (row === undefined) throw new Error('a task is gone')
     const { state, attempt, turn, losses, seq, worker, due } = row
-    const { id, ...expected } = task
+    const { id, key, ...expected } = task
     if (JSON.stringify({ state, attempt, turn, losses, seq, worker, due }) !== JSON.stringify(expected)) throw new Error(`${JSON.stringify(row)} is not ${JSON.stringify(task)}`)
-    const { events } = log.smallPage(i + 1, 0, 500)
+    const { events } = log.smallPage(key, 0, 500)
     if (events.some((event, j) => event.seq !== j + 1) || events.length !== seq) throw new Error('there is a gap')
     if (events.findIndex(event => isTerminal(event.state ?? 'working')) !== (isTerminal(state) ? seq - 1 : -1)) throw new Error('not one end, at the end')
     const states = events.flatMap(({ state }) => state ?? [])
@@ -58,16 +58,16 @@ const pick = <T>(list: readonly T[], n: number): T | undefined => list[n % list.
 
 const create = fc.constant(new Step('create', async (model, { log }) => {
   const made = await prepareTask('o', { skill: 's', input: null }, model.now)
-  log.insert(made, undefined)
-  model.tasks.push({ id: made.origin.id, state: 'submitted', attempt: -1, turn: 0, losses: 0, seq: 1, worker: null, due: 0 })
+  const key = log.insert(made, undefined)
+  model.tasks.push({ key, id: made.origin.id, state: 'submitted', attempt: -1, turn: 0, losses: 0, seq: 1, worker: null, due: 0 })
 }))
 
 const createClaimed = fc.constantFrom('w1', 'w2').map(worker => new Step(`create for ${worker}`, async (model, { log }) => {
   const made = await prepareTask('o', { skill: 's', input: null }, model.now)
   const due = model.now + LEASE
-  log.insert(made, { worker, due })
-  model.tasks.push({ id: made.origin.id, state: 'working', attempt: 0, turn: 0, losses: 0, seq: 2, worker, due })
-  model.fences.push({ key: model.tasks.length, attempt: 0, turn: 0, worker })
+  const key = log.insert(made, { worker, due })
+  model.tasks.push({ key, id: made.origin.id, state: 'working', attempt: 0, turn: 0, losses: 0, seq: 2, worker, due })
+  model.fences.push({ key, attempt: 0, turn: 0, worker })
 }))
 
 const take = fc.tuple(fc.constantFrom('w1', 'w2'), fc.integer({ min: 1, max: 3 })).map(([worker, limit]) => new Step(`take ${worker} ${limit}`, (model, { log }) => {
@@ -79,7 +79,7 @@ const take = fc.tuple(fc.constantFrom('w1', 'w2'), fc.integer({ min: 1, max: 3 }
     const expired = task.due !== 0
     if (expired && task.losses >= RETRIES) { end(task, 'failed'); continue }
     Object.assign(task, { state: 'working', attempt: task.attempt + 1, losses: task.losses + (expired ? 1 : 0), seq: task.seq + 1, worker, due: model.now + LEASE })
-    model.fences.push({ key: model.tasks.indexOf(task) + 1, attempt: task.attempt, turn: task.turn, worker })
+    model.fences.push({ key: task.key, attempt: task.attempt, turn: task.turn, worker })
   }
 }))
 

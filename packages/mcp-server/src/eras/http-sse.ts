@@ -8,7 +8,7 @@ import { HttpSseStream } from '../sessions/http-sse-stream.js'
 import type { Session } from '../sessions/session.js'
 import type { Sessions } from '../sessions/sessions.js'
 import type { Message } from '../sessions/shared-session.js'
-import { sendAfter, type Legacy } from './legacy.js'
+import { sendAfter, type Caller, type Legacy } from './legacy.js'
 
 /** The query parameter with the id of the session, in the address to which its client POSTs. */
 const PARAMETER = 'sse_session'
@@ -43,7 +43,7 @@ export class HttpSse {
     const release = streams.take(caller?.owner)
     let session: Session
     try {
-      session = this.#sessions.open(caller, message => { this.#receive(request, message, session) })
+      session = this.#sessions.open(caller, (message, principal) => { this.#receive({ request, principal }, message, session) })
     } catch (err) {
       release()
       throw err
@@ -58,24 +58,24 @@ export class HttpSse {
 
   /** Handles a POST: accepts the message and sends its response on the stream. @throws RpcError with a status */
   post (request: FastifyRequest, reply: FastifyReply, id: string, body: unknown): void {
-    const caller = this.#server.principalOf(request)
-    const session = this.#sessions.find(id, caller)
+    const caller = this.#legacy.callerOf(request)
+    const session = this.#sessions.find(id, caller.principal)
     const stream = session?.httpSse
     const kind = messageKind(body)
     const message = body as Message
     if (session === undefined || stream === undefined) {
-      const passed = this.#sessions.pass(id, caller, message)
+      const passed = this.#sessions.pass(id, caller.principal, message)
       if (passed === undefined) throw refusal('the session does not exist, or its stream has closed; open one with a GET', 404)
       return sendAfter(passed, reply, 202)
     }
     // responses are never left out, so a full stream takes no more requests
     if (kind === 'request' && stream.isFull) throw overload('the client must read the stream of this session first')
-    this.#receive(request, message, session)
+    this.#receive(caller, message, session)
     reply.code(202).send()
   }
 
-  /** Handles a message of a session, also one that another replica got. */
-  #receive (request: FastifyRequest, message: Message, session: Session): void {
+  /** Handles a message of a session, also one that another replica got: with the scopes of its POST, not of the GET. */
+  #receive (caller: Caller, message: Message, session: Session): void {
     const { httpSse: stream } = session
     if (stream === undefined) return
     const kind = messageKind(message)
@@ -85,6 +85,6 @@ export class HttpSse {
     }
     const response = new ResponseWriter(stream.reply, () => stream)
     response.begin()
-    this.#legacy.handle(request, message as Request, response, session)
+    this.#legacy.handle(caller, message as Request, response, session)
   }
 }

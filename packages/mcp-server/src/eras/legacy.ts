@@ -1,3 +1,4 @@
+import type { Principal } from '@polyvac/core'
 import { CallAbortedError, isRecord, mayUse, MemoryBudgetError, placeOf, type CallPlace, type OpenCalls } from '@polyvac/core/plugin'
 import {
   ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities,
@@ -46,7 +47,7 @@ export class Legacy {
     const session = this.#session(request)
     const revision = revisionOf(request, session)
     if (kind === 'request') {
-      return this.#call(request, message, new ResponseWriter(reply, this.#streamOpener(request, session, [message])), revision, session)
+      return this.#call(this.callerOf(request), message, new ResponseWriter(reply, this.#streamOpener(request, session, [message])), revision, session)
     }
     sendAfter(this.receive(kind, message, session), reply, 202)
   }
@@ -102,25 +103,26 @@ export class Legacy {
     if (lastEventId === '' || event?.stream === STANDALONE) return await readStandalone(reply, session, shared, event?.seq)
     if (event === undefined) throw refusal(NOT_KEPT)
     const revision = revisionOf(request, session)
+    const caller = this.callerOf(request)
     await resumeStream(reply, shared, event.stream, event.seq, (requests, body, sent) => {
-      const open = (): ResumableStream => session.openStream(reply, requests, this.#server.principalOf(request), body)
+      const open = (): ResumableStream => session.openStream(reply, requests, caller.principal, body)
       const response = new ResponseWriter(reply, open, requests.length)
       response.begin()
-      for (const message of requests) this.#runAgain(request, message, response, revision, session, sent)
+      for (const message of requests) this.#runAgain(caller, message, response, revision, session, sent)
     })
   }
 
   /** Runs a request of a replica that has ended. */
   async #runAgain (...given: CallArguments): Promise<void> {
-    const [request, message, response] = given
-    if (await mayRunAgain(this.#server, message, this.#server.principalOf(request))) this.#call(...given)
+    const [{ principal }, message, response] = given
+    if (await mayRunAgain(this.#server, message, principal)) this.#call(...given)
     else response.end(errorText(message.id, new RpcError('internalError', 'the replica that ran this call has ended; call again')))
   }
 
   /** Handles a request of a session over HTTP+SSE. */
-  handle (request: FastifyRequest, message: Request, response: ResponseWriter, session: Session): void {
+  handle (caller: Caller, message: Request, response: ResponseWriter, session: Session): void {
     if (message.method !== 'initialize') {
-      return this.#call(request, message, response, revisionOf(request, session), session)
+      return this.#call(caller, message, response, session.revision, session)
     }
     try {
       session.negotiate(negotiate(message))
@@ -156,10 +158,11 @@ export class Legacy {
     if (requests.length === 0) return sendAfter(Promise.all(passed), reply, 202)
     const open = this.#streamOpener(request, session, requests.map(({ message }) => message))
     const response = new ResponseWriter(reply, open, requests.length)
-    for (const { message } of requests) this.#call(request, message, response, revision, session)
+    const caller = this.callerOf(request)
+    for (const { message } of requests) this.#call(caller, message, response, revision, session)
   }
 
-  #call (...[request, { id, method, params = {} }, response, revision, session, sent]: CallArguments): void {
+  #call (...[{ request, principal }, { id, method, params = {} }, response, revision, session, sent]: CallArguments): void {
     let place: CallPlace | undefined
     try {
       // the calls of a GET were counted with the requests that sent them
@@ -175,14 +178,15 @@ export class Legacy {
       place?.release()
       return response.end(errorText(id, err as RpcError))
     }
-    const { calls, disconnects, limits, principalOf } = this.#server
-    const principal = principalOf(request)
+    const { calls, disconnects, limits } = this.#server
     const options = { request, response, id, method, params, principal, place, disconnects, sessionId: session?.key, sent }
     const call = new LegacyCall(options, revision, session, limits)
     const work = (): Promise<Json> => handler(this.#server, call)
     if (session === undefined) runCall(calls, call, work)
     else runInSession(calls, session, call, work)
   }
+
+  callerOf (request: FastifyRequest): Caller { return { request, principal: this.#server.principalOf(request) } }
 
   /** Handles a message without a response. A promise means that it is passed to another replica. */
   receive (
@@ -221,8 +225,11 @@ export class Legacy {
 
 const NOT_KEPT = 'Last-Event-ID names an event that is not kept; open a stream without it'
 
+/** Who calls, and the request that the call belongs to: that of the stream, where another replica got the message. */
+export interface Caller { readonly request: FastifyRequest, readonly principal: Principal | undefined }
+
 type CallArguments = [
-  request: FastifyRequest, message: Request, response: ResponseWriter, revision: LegacyRevision, session: Session | undefined,
+  caller: Caller, message: Request, response: ResponseWriter, revision: LegacyRevision, session: Session | undefined,
   sent?: Sent
 ]
 

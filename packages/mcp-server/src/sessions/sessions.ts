@@ -1,5 +1,5 @@
 import type { Authenticate, Principal } from '@polyvac/core'
-import { CallAbortedError, mayUse, MemoryBudgetError, OwnerSlots, shareOf, watchCaller, type StateKey } from '@polyvac/core/plugin'
+import { CallAbortedError, currentCaller, mayUse, MemoryBudgetError, OwnerSlots, shareOf, watchCaller, type StateKey } from '@polyvac/core/plugin'
 import type { ReplicaLink } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
 import type { Limits } from '../options.js'
@@ -69,16 +69,24 @@ export class Sessions {
   }
 
   /**
-   * Begins a session over HTTP+SSE, whose stream stays at this replica. `onMessage` gets what others receive of it.
+   * Begins a session over HTTP+SSE, whose stream stays at this replica. `onMessage` gets what others receive of it, with
+   * the caller of each message.
    * @throws like `create`
    */
-  open (maker: Principal | undefined, onMessage: (message: Message) => void): Session {
+  open (maker: Principal | undefined, onMessage: (message: Message, principal: Principal | undefined) => void): Session {
     const claims: SessionClaims = { key: randomUUID(), revision: '2024-11-05', capabilities: {} }
     const id = this.#ids?.issue(claims, maker)
     if (id === undefined) return this.create({ maker, ...claims })
     const shared = this.#share(claims.key, maker)
     const session = this.create({ id, maker, ...claims, shared })
-    shared.open(change => { if ('post' in change) onMessage(change.post) }).catch(err => {
+    // a replica of an earlier version does not pass the scopes of a caller: then it has none
+    const unknown = maker === undefined ? undefined : { owner: maker.owner, scopes: [] }
+    shared.open(change => {
+      if (!('post' in change)) return
+      const poster = change.principal === undefined ? unknown : change.principal ?? undefined
+      const principal = currentCaller(this.#options.authenticate, poster)
+      if (poster === undefined || principal !== undefined) onMessage(change.post, principal)
+    }).catch(err => {
       this.#options.onFailure(err)
       this.end(session)
     })
@@ -88,7 +96,7 @@ export class Sessions {
   /** Passes a message to the replica with the stream of an HTTP+SSE session; undefined for an unknown id. */
   pass (id: string, caller: Principal | undefined, message: Message): Promise<void> | undefined {
     const read = this.#ids?.read(id, caller)
-    return read === undefined ? undefined : this.#share(read.claims.key, caller).write({ post: message })
+    return read === undefined ? undefined : this.#share(read.claims.key, caller).write({ post: message, principal: caller ?? null })
   }
 
   #share (key: string, caller: Principal | undefined): SharedSession {

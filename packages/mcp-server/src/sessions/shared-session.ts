@@ -1,3 +1,4 @@
+import type { Principal } from '@polyvac/core'
 import { BYTES_PER_CHAR, takeTurn, type HeldBytes } from '@polyvac/core/plugin'
 import type { LogLevel } from '@polyvac/mcp-protocol'
 import type { Following, LinkEntry, ReplicaLink } from '@polyvac/tasks'
@@ -9,7 +10,8 @@ import { SESSION_ID_MS } from './session-ids.js'
 /** What happens to a session that all its replicas must know. */
 export type Change =
   { readonly level: LogLevel } | { readonly subscribe: string } | { readonly unsubscribe: string } |
-  { readonly cancel: RequestId } | { readonly reader: string } | { readonly end: true } | { readonly post: Message }
+  { readonly cancel: RequestId } | { readonly reader: string } | { readonly end: true } |
+  { readonly post: Message, readonly principal?: Principal | null }
 
 /** A message of a client over HTTP+SSE, whose POST reached another replica than its stream. */
 export type Message = Request | Notification | Response

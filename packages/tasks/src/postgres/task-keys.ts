@@ -3,12 +3,12 @@ import { randomInt } from 'node:crypto'
 /**
  * Keys of new tasks: one after the other, from a random number on. A sequence of the database would give a key out
  * again after a failover to a server that was behind, while readers and executors of the task that was lost are still
- * there. Two processes with the same key are as likely as a repeated id of 40 bits.
+ * there.
  */
 export class TaskKeys {
-  #next = randomInt(2 ** 48 - 1) * 16
+  #next = randomInt(2 ** 48 - 1) * 2
 
-  /** Safe integers, far beyond the numbers of a sequence. */
+  /** Safe integers of 15 digits, as many as cursors of an earlier version have; far beyond the numbers of a sequence. */
   next (): number { return this.#next++ }
 }
 
