@@ -13,8 +13,8 @@ const meta = { _meta: { progressToken: 'p' } }
 
 interface Replica { readonly app: FastifyInstance, readonly name: string }
 
-/** Two replicas of one service. `name` is what their tools know of the replica that runs them. */
-async function replicas (t: Test, sourceFor: (name: string) => ToolSource, options: Partial<McpServerOptions> = {}): Promise<{ a: Replica, b: Replica, links: MemoryLinks }> {
+/** Three replicas of one service. `name` is what their tools know of the replica that runs them. */
+async function replicas (t: Test, sourceFor: (name: string) => ToolSource, options: Partial<McpServerOptions> = {}): Promise<{ a: Replica, b: Replica, c: Replica, links: MemoryLinks }> {
   const links = new MemoryLinks()
   const start = async (name: string): Promise<Replica> => {
     const tasks = Object.assign(sqliteTaskStore({ path: ':memory:' }), { replicas: links.replica(name) })
@@ -24,7 +24,7 @@ async function replicas (t: Test, sourceFor: (name: string) => ToolSource, optio
     await app.listen({ host: '127.0.0.1', port: 0 })
     return { app, name }
   }
-  return { a: await start('replica-a'), b: await start('replica-b'), links }
+  return { a: await start('replica-a'), b: await start('replica-b'), c: await start('replica-c'), links }
 }
 
 /** The same session, as another replica gets it. */
@@ -233,6 +233,55 @@ test('a call whose replica ended before it stored what it sent repeats nothing, 
   t.strictSame(progressOf([(await resumeAfterEnd(t, 3)).wire]), [4])
   const { wire } = await resumeAfterEnd(t, 2, 'x'.repeat(300_000))
   t.strictSame(progressOf([wire]), [3, 4], 'an event of several entries is one')
+})
+
+test('of several readers of a call whose replica ended, at one replica and at others, one runs it and all get its result', async t => {
+  const tool = stepwise({ annotations: { readOnlyHint: true } })
+  const { a, b, c, links } = await replicas(t, tool.source)
+  const session = await LegacySession.open(a.app)
+  const first = new Wire(a.app, callOf('steps', 5, meta), session.headers)
+  tool.let(1)
+  await first.until('"progress":1')
+  const wires = [b, c, b, c].map(replica => resume(replica, session, last(first)))
+  for (const wire of wires) await wire.until('open')
+  links.kill(a.name)
+  await until(() => tool.runs.length > 1, 'it runs again')
+  // and one that comes later
+  wires.push(resume(b, session, last(first)), resume(c, session, last(first)))
+  tool.let(4)
+  for (const wire of wires) {
+    await wire.ended
+    t.strictSame(progressOf([wire]), [2, 3, 4])
+    t.match(messagesIn(wire.text).at(-1), { id: 5, result: says(`done by ${tool.runs[1]}`) })
+  }
+  t.equal(tool.runs.length, 2)
+  first.leave()
+})
+
+test('a call goes on where the replica that took it over ends as well, once', async t => {
+  const tool = stepwise({ annotations: { readOnlyHint: true } })
+  const { a, b, c, links } = await replicas(t, tool.source)
+  const session = await LegacySession.open(a.app)
+  const first = new Wire(a.app, callOf('steps', 5, meta), session.headers)
+  tool.let(1)
+  await first.until('"progress":1')
+  links.kill(a.name)
+  const second = resume(b, session, last(first))
+  await until(() => tool.runs.length === 2, 'it runs at the second replica')
+  const wires = [resume(c, session, last(first)), resume(c, session, last(first))]
+  for (const wire of wires) await wire.until('open')
+  tool.let(2)
+  for (const wire of wires) await wire.until('"progress":2')
+  links.kill(b.name)
+  await until(() => tool.runs.length === 3, 'it runs at the third replica')
+  tool.let(4)
+  for (const wire of wires) {
+    await wire.ended
+    t.strictSame(progressOf([wire]), [2, 3, 4])
+    t.match(messagesIn(wire.text).at(-1), { id: 5, result: says('done by replica-c') })
+  }
+  t.strictSame(tool.runs, ['replica-a', 'replica-b', 'replica-c'])
+  for (const wire of [first, second]) wire.leave()
 })
 
 test('a call that is not harmless ends with an error instead', async t => {

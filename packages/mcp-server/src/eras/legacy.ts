@@ -104,11 +104,14 @@ export class Legacy {
     if (event === undefined) throw refusal(NOT_KEPT)
     const revision = revisionOf(request, session)
     const caller = this.callerOf(request)
-    await resumeStream(reply, shared, event.stream, event.seq, (requests, body, sent) => {
-      const open = (): ResumableStream => session.openStream(reply, requests, caller.principal, body)
-      const response = new ResponseWriter(reply, open, requests.length)
-      response.begin()
-      for (const message of requests) this.#runAgain(caller, message, response, revision, session, sent)
+    await resumeStream(reply, shared, event, {
+      nextStream: () => session.nextStream(),
+      run: (stream, requests, body, sent) => {
+        const open = (): ResumableStream => session.openStream(reply, requests, caller.principal, body, stream)
+        const response = new ResponseWriter(reply, open, requests.length)
+        response.begin()
+        for (const message of requests) this.#runAgain(caller, message, response, revision, session, sent)
+      }
     })
   }
 

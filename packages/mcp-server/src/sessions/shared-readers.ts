@@ -10,6 +10,8 @@ import { END, STANDALONE, type Sent, type SharedSession } from './shared-session
 
 /** Interval in which a reader checks that the replica of its stream runs, in ms. */
 const CHECK_MS = 1_000
+/** The same for the beginning of the stream of the reader that has taken over, in ms. */
+const BEGIN_MS = 50
 
 const notKept = (): Error => refusal('Last-Event-ID names an event that is not kept; open a stream without it')
 
@@ -36,51 +38,84 @@ export async function readStandalone (
   send(following.entries)
 }
 
+/** Runs calls whose replica has ended at this replica. */
+export interface TakeOver {
+  /** The id of a stream for them. */
+  nextStream (): string
+  /** Runs the requests that have no response. `sent`: what their client has. */
+  run (stream: string, requests: readonly Request[], body: SseBody, sent: Sent): void
+}
+
 /**
- * Resumes the stream of a call, after the event with number `after`.
- * @param takeOver gets the requests without a response, and what the client has, once their replica has ended
+ * Resumes the stream of a call, after the event with number `seq`. Once the replica of the stream has ended, one of its
+ * readers takes its calls over, and the others follow the stream of that one.
  */
 export async function resumeStream (
-  reply: FastifyReply, shared: SharedSession, stream: string, after: number,
-  takeOver: (requests: readonly Request[], body: SseBody, sent: Sent) => void
+  reply: FastifyReply, shared: SharedSession, { stream, seq: after }: { readonly stream: string, readonly seq: number }, takeOver: TakeOver
 ): Promise<void> {
   const body = new SseBody(reply)
   const reader = new StreamReader(reply, body, stream, after)
-  const following = await begin(body, async () => {
-    const following = await shared.follow(stream, -1, entries => { reader.read(entries).catch(() => { reply.raw.destroy() }) })
-    whenOver(reply, () => {
-      following.stop()
-      reader.close()
-    })
-    const rest = following.entries.filter(({ seq }) => seq > after)
-    if (following.entries[0]?.seq !== 0 || hasGap(rest, after)) throw notKept()
+  let following: Following | undefined
+  /** The stream in which this reader would run the calls. */
+  let own: string | undefined
+  whenOver(reply, () => {
+    following?.stop()
+    reader.close()
+  })
+  const follow = async (): Promise<Following> => {
+    const followed = await shared.follow(reader.stream, -1, entries => { reader.read(entries).catch(() => { reply.raw.destroy() }) })
+    if (reply.raw.destroyed) followed.stop()
+    return followed
+  }
+  following = await begin(body, async () => {
+    const followed = following = await follow()
+    const rest = followed.entries.filter(({ seq }) => seq > after)
+    if (followed.entries[0]?.seq !== 0 || hasGap(rest, after)) throw notKept()
     // clients would come back for ever
     if (rest[0]?.text === END) throw refusal('the stream has ended, and the client has all of it', 405)
-    return following
+    return followed
   })
   body.comment('open')
   await reader.read(following.entries)
+  /** Follows the stream of the reader that has taken over, once that has begun. */
+  const begun = async (): Promise<boolean> => {
+    const followed = await follow()
+    if (followed.entries[0]?.seq !== 0) {
+      followed.stop()
+      return false
+    }
+    following = followed
+    await reader.read(followed.entries).catch(() => { reply.raw.destroy() })
+    return true
+  }
   const check = async (): Promise<void> => {
-    if (reader.hasEnded || await shared.isServed(stream)) return
-    following.stop()
+    if (following === undefined && await begun()) return
+    if (reader.hasEnded || await shared.isServed(reader.stream)) return
+    following?.stop()
     await reader.read([])
     // what the replica wrote last
-    const last = await shared.follow(stream, reader.seq, () => {})
+    const last = await shared.follow(reader.stream, reader.seq, () => {})
     last.stop()
     await reader.read(last.entries)
     if (reader.hasEnded || reply.raw.destroyed) return
-    reader.hasEnded = true
-    if (reader.open.length === 0) body.finish()
-    else {
-      // events of a batch do not name their request
-      const unstored = reader.open.length === 1 ? Math.max(0, after - reader.whole) : 0
-      takeOver(reader.open, body, { progress: reader.progress, unstored })
+    if (reader.open.length === 0) {
+      reader.hasEnded = true
+      return body.finish()
     }
+    own ??= takeOver.nextStream()
+    const next = await shared.successor(reader.stream, own)
+    if (next === own) {
+      // also where the client has left: other readers follow it
+      reader.hasEnded = true
+      return takeOver.run(own, reader.open, body, reader.sent)
+    }
+    following = own = undefined
+    reader.goOn(next)
   }
   let timer: NodeJS.Timeout | undefined
   const watch = (): void => {
     check().catch(() => { /* the store is away: the next check */ }).finally(() => {
-      if (!reader.hasEnded && !reply.raw.destroyed) timer = setTimeout(watch, CHECK_MS).unref()
+      if (!reader.hasEnded && !reply.raw.destroyed) timer = setTimeout(watch, following === undefined ? BEGIN_MS : CHECK_MS).unref()
     })
   }
   whenOver(reply, () => { clearTimeout(timer) })
@@ -90,14 +125,14 @@ export async function resumeStream (
 /** Sends the entries of a call's stream to its reader. */
 class StreamReader {
   readonly #body: SseBody
-  readonly #after: number
+  #after: number
   readonly #reply: FastifyReply
   // @keyed id of a request, which a caller chose | holds: the request, until its response | whose: the owner of the
   //   session | bound: maxBatch; MAX_ID_CHARS, and MAX_KEPT_CHARS for parameters | share: one reader: the memory
   //   budget of its owner counts what waits | test: packages/mcp-server/test/replicas.test.ts: a client resumes a
   //   stream through another replica, which follows it
   readonly #requests = new Map<RequestId, Request>()
-  readonly #pieces = new EventPieces()
+  #pieces = new EventPieces()
   readonly #held: HeldBytes
   #reading = Promise.resolve()
   seq = -1
@@ -107,11 +142,24 @@ class StreamReader {
   progress = -Infinity
   hasEnded = false
 
-  constructor (reply: FastifyReply, body: SseBody, readonly stream: string, after: number) {
+  constructor (reply: FastifyReply, body: SseBody, public stream: string, after: number) {
     this.#reply = reply
     this.#held = memoryBudget.hold('events that wait for their reader', ownerOf(reply.request))
     this.#body = body
     this.#after = after
+  }
+
+  /** What the client has. Events of a batch do not name their request. */
+  get sent (): Sent {
+    return { progress: this.progress, unstored: this.#requests.size === 1 ? Math.max(0, this.#after - this.whole) : 0 }
+  }
+
+  /** Reads the stream of another replica, which goes on with this one. */
+  goOn (stream: string): void {
+    this.stream = stream
+    this.seq = this.#after = -1
+    this.whole = 0
+    this.#pieces = new EventPieces()
   }
 
   /** The requests without a response. */

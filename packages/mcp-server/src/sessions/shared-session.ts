@@ -99,6 +99,22 @@ export class SharedSession implements EventLog {
   }
 
   /**
+   * The stream that goes on with one whose replica has ended: `own` where this is the first to ask, on all replicas.
+   * The entry 0 of a stream, which keeps the text that was written first, decides.
+   */
+  async successor (stream: string, own: string): Promise<string> {
+    // no client can name it
+    const name = `next/${stream}`
+    for (const isLast of [false, true]) {
+      const { entries: [first], stop } = await this.follow(name, -1, () => {})
+      stop()
+      if (first !== undefined) return first.text
+      if (!isLast) await this.#append(name, own, STREAM_MS, -1)
+    }
+    throw new Error(`the link lost the successor of the stream ${stream}`)
+  }
+
+  /**
    * Keeps an event of a call; its number is that of its last entry. It is written soon; one that the memory budget does
    * not allow leaves a gap.
    */
