@@ -96,7 +96,7 @@ export class PostgresReplicaLink implements ReplicaLink {
   async open (connection: Connection, replica: number, frozenMs = FROZEN_MS): Promise<void> {
     const lookAgain = (): void => { this.#wake(this.#followers.keys()) }
     await connection.listener.listen(CHANNEL, names => { this.#wake(names.split(' ')) })
-    connection.listener.onMissed(lookAgain)
+    connection.listener.onMissed(() => { this.#lookBack().catch(this.#failed).finally(lookAgain) })
     const timers = [
       setInterval(lookAgain, LOOK_MS).unref(),
       setInterval(() => { this.purge().catch(this.#failed) }, PURGE_MS).unref()
@@ -216,6 +216,22 @@ export class PostgresReplicaLink implements ReplicaLink {
     }
   }
 
+  /**
+   * A server that was behind, or has lost its last moments, gives the numbers of later entries again: a follower that
+   * has them would wait behind the end of its stream.
+   */
+  async #lookBack (): Promise<void> {
+    const { connection, sql } = this.#now
+    const before = [...this.#followers.values()].flatMap(some => [...some]).map(follower => ({ follower, seq: follower.seq }))
+    if (before.length === 0) return
+    const rows = await connection.run<{ name: string, seq: number }>(sql.seqs, [[...this.#followers.keys()]])
+    const seqs = new Map(rows.map(({ name, seq }) => [name, seq]))
+    for (const { follower, seq } of before) {
+      const end = seqs.get(follower.stream) ?? 0
+      if (end < seq) follower.seq = end
+    }
+  }
+
   #leave (follower: Follower): void {
     const others = this.#followers.get(follower.stream)
     others?.delete(follower)
@@ -252,6 +268,7 @@ function statements (connection: Connection) {
       SELECT id, entries, chars, (SELECT count(*) FROM sent), set_config('synchronous_commit', 'off', true) FROM head`,
     follow: `WITH marked AS (UPDATE ${stream} SET followed = true WHERE name = $1 AND NOT followed)
       SELECT id, seq FROM ${stream} WHERE name = $1`,
+    seqs: `SELECT name, seq FROM ${stream} WHERE name = ANY($1)`,
     read: `SELECT seq, data AS text FROM ${entry} WHERE stream = $1 AND seq > $2 ORDER BY seq`,
     readAll: `SELECT f.i::int AS i, e.seq, e.data AS text FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY f(name, after, i)
       JOIN ${stream} s USING (name) JOIN ${entry} e ON e.stream = s.id AND e.seq > f.after ORDER BY e.seq LIMIT $3`,
