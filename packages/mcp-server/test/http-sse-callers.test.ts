@@ -12,7 +12,7 @@ const TOKENS: Record<string, Principal & { readonly note?: string }> = {
   'Bearer other': { owner: 'bob', scopes: ['vac:a'] }
 }
 
-/** A tool that says who its caller is, and one that only callers with `admin` see. */
+/** A tool that returns its caller, and one that only callers with `admin` see. */
 const source = sourceOf({
   who: { run: (_args, { principal }) => says(JSON.stringify(principal)) },
   hidden: { run: () => says('secret') }
@@ -38,7 +38,7 @@ async function replicas (t: Parameters<typeof serve>[0], count: number): Promise
 }
 
 for (const count of [1, 2]) {
-  test(`over HTTP+SSE each message has the scopes of its own POST, with ${count === 1 ? 'one replica' : 'two replicas'}`, async t => {
+  test(`over HTTP+SSE each message has the scopes of its POST, with ${count === 1 ? 'one replica' : 'two replicas'}`, async t => {
     const { apps, tokens } = await replicas(t, count)
     const [first, last] = [apps[0]!, apps.at(-1)!]
     for (const [opener, poster] of [['wide', 'narrow'], ['narrow', 'wide']] as const) {

@@ -69,8 +69,8 @@ export class Sessions {
   }
 
   /**
-   * Begins a session over HTTP+SSE, whose stream stays at this replica. `onMessage` gets what others receive of it, with
-   * the caller of each message.
+   * Begins a session over HTTP+SSE, whose stream stays at this replica. `onMessage` gets what others receive of it,
+   * with the caller of each message.
    * @throws like `create`
    */
   open (maker: Principal | undefined, onMessage: (message: Message, principal: Principal | undefined) => void): Session {

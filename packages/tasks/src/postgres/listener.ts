@@ -53,8 +53,8 @@ export class Listener {
   get isDeaf (): boolean { return this.#isDeaf }
 
   /**
-   * Changes whenever the connection is lost, and before messages arrive again: the server may then be another one, which
-   * lacks what the first had.
+   * Changes whenever the connection is lost, and before messages arrive again: the server may then be another one,
+   * which lacks what the first had.
    */
   get epoch (): number { return this.#epoch }
 

@@ -8,7 +8,7 @@ import { randomInt } from 'node:crypto'
 export class TaskKeys {
   #next = randomInt(2 ** 48 - 1) * 2
 
-  /** Safe integers of 15 digits, as many as cursors of an earlier version have; far beyond the numbers of a sequence. */
+  /** Safe integers of at most 15 digits, as cursors of an earlier version have; beyond the numbers of a sequence. */
   next (): number { return this.#next++ }
 }
 

@@ -44,7 +44,7 @@ export async function openFile (path: string, log: TaskLogger): Promise<SqliteDa
   }
 }
 
-/** Closes the file of a store. The last process that closes it ends WAL mode, so that the next one can tell. */
+/** Closes the file of a store. The last process that closes it ends WAL mode, so that the next one knows. */
 export async function closeFile (database: SqliteDatabase, path: string): Promise<void> {
   endWalMode(database)
   database.close()
@@ -75,7 +75,7 @@ async function lacksLog (path: string): Promise<boolean> {
   return true
 }
 
-/** Whether the header says that there is a log, where there is none. */
+/** Whether the file is in WAL mode, as while it is open, and has no log. */
 async function hasNoLog (path: string): Promise<boolean> {
   const file = await open(path).catch(() => undefined)
   if (file === undefined) return false

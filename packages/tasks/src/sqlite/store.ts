@@ -130,7 +130,7 @@ class SqliteTaskStore implements TaskStore {
   /** A file that was deleted or replaced still accepts writes, which no process can read later. */
   async #checkFile (file: FileWatch | undefined): Promise<void> {
     if (file === undefined) return
-    // readers of a file that nobody writes any more would wait for ever
+    // readers of a file to which no process writes would wait for ever
     if (this.#fileGone) for (const [, bell] of this.#opened?.readers.all() ?? []) bell.end()
     if (this.#fileGone) return
     const lost = await file.lost()

@@ -7,9 +7,9 @@ const APPLICATION_ID = 0x5056544b
 
 /**
  * One step per version, never changed once released. The rows that every append updates are small: input and snapshot
- * have separate tables, since SQLite rewrites whole rows. `task.key` is never reused, so a reader whose task was purged
- * or lost cannot read events of another one. `due` is null for a task or webhook that needs no work, 0 for one that needs it
- * now, otherwise the end of its lease, or the time of the next try.
+ * have separate tables, since SQLite rewrites whole rows. `task.key` is never reused, so a reader whose task was
+ * purged or lost cannot read events of another one. `due` is null for a task or webhook that needs no work, 0 for one
+ * that needs it now, otherwise the end of its lease, or the time of the next try.
  */
 // @keyed (table sign_in) owner, and server of the configuration | holds: the tokens of the owner, encrypted |
 //   whose: the owner | bound: one for each owner who signs in and each server with per_owner; a token response has at
