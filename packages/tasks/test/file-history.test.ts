@@ -11,7 +11,7 @@ import { fileOf, openStore } from './fixtures/store.js'
 function recorder (): { readonly log: TaskLogger, readonly warnings: { path?: unknown, text: string }[] } {
   const warnings: { path?: unknown, text: string }[] = []
   const nothing = (): void => {}
-  return { log: { debug: nothing, error: nothing, warn: (fields, text) => { warnings.push({ path: (fields as { path?: unknown }).path, text }) } } as TaskLogger, warnings }
+  return { log: { debug: nothing, error: nothing, warn: (fields, text = '') => { warnings.push({ path: (fields as { path?: unknown }).path, text }) } } as TaskLogger, warnings }
 }
 
 /** The warnings of a store that opens and closes a file. */
