@@ -1,7 +1,7 @@
 import type { Principal } from '@polyvac/core'
 import { postgresTaskStore } from '@polyvac/tasks/postgres'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { test } from 'tap'
+import { test, type Test } from 'tap'
 import { testDatabase } from '../../../test/fixtures/postgres.js'
 import { messagesIn, says, serve, sourceOf, Wire } from './fixtures/wire.js'
 
@@ -18,7 +18,7 @@ const source = sourceOf({
   hidden: { run: () => says('secret') }
 }, { listFor: async (kind, principal, id) => kind !== 'tools' ? undefined : ['who', ...principal?.scopes?.includes('admin') === true ? ['hidden'] : []].filter(name => id === undefined || name === id).map(name => ({ name, inputSchema: { type: 'object' } })) as never })
 
-async function replicas (t: Parameters<typeof serve>[0], count: number): Promise<{ apps: FastifyInstance[], tokens: Map<string, Principal> }> {
+async function replicas (t: Test, count: number): Promise<{ apps: FastifyInstance[], tokens: Map<string, Principal> }> {
   const tokens = new Map(Object.entries(TOKENS))
   const authenticate = ({ headers }: FastifyRequest): Principal | undefined => tokens.get(String(headers.authorization))
   const url = count === 1 ? '' : await testDatabase(t)
