@@ -1,7 +1,8 @@
 // Two principals: what bob can do with what belongs to alice, and with requests whose parts disagree.
 import { fileURLToPath } from 'node:url'
-import { jsonOf, mcpSession, modern, rpc, task } from './client.mjs'
+import { jsonOf, modern, rpc, task } from './client.mjs'
 import { configuration, upstream } from './host.mjs'
+import { checkMatrix } from './matrix.mjs'
 import { NotesServer } from './notes-server.mjs'
 
 const alice = { authorization: 'alice' }
@@ -53,6 +54,12 @@ export const group = {
   },
   async end () { notes?.close() },
   entries: context => [
+    {
+      name: 'access: each route and method, for each caller and state',
+      ms: 540_000,
+      attack: checkMatrix,
+      holds: ({ problems }) => problems
+    },
     {
       name: 'header and body binding: headers that name another method, tool or revision',
       async attack () {
@@ -122,29 +129,6 @@ export const group = {
         unless(signedIn.status === 200, `alice is not signed in: ${signedIn.text.slice(0, 160)}`),
         unless(other.status === 401, `bob got ${other.status}`), unless(after.status === 401, `after the revocation alice got ${after.status}`)
       ])
-    },
-    {
-      name: 'handle and task isolation: ids of alice answer bob as unknown ones do',
-      async attack () {
-        const { taskId } = jsonOf(await context.post('/a2a/tasks/send', task('hello'), alice)).result
-        const { headers } = await mcpSession(context.url, alice)
-        const session = headers['mcp-session-id']
-        const pairs = []
-        const both = async (name, run) => { pairs.push({ name, answers: [(await run(taskId, session)), (await run(UNKNOWN, UNKNOWN))] }) }
-        for (const method of ['tasks/get', 'tasks/cancel', 'tasks/pushNotification/get']) await both(method, id => context.post(`/a2a/${method}`, rpc(method, { taskId: id }), bob))
-        for (const method of ['GetTask', 'CancelTask', 'SubscribeToTask']) await both(method, id => context.post('/a2a', rpc(method, { id }), { ...bob, 'a2a-version': '1.0' }))
-        const push = { url: 'https://example.com/hook' }
-        await both('push configuration', id => context.post('/a2a/tasks/pushNotification/set', rpc('tasks/pushNotification/set', { taskId: id, pushNotificationConfig: push }), bob))
-        for (const method of ['CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig']) {
-          await both(method, id => context.post('/a2a', rpc(method, { taskId: id, id: 'hook', ...push }), { ...bob, ...V1 }))
-        }
-        await both('message to a task', id => context.post('/a2a', sendMessage({ taskId: id }), { ...bob, ...V1 }))
-        await both('stream of a session', (_id, of) => context.send({ path: '/mcp', headers: { ...headers, ...bob, 'mcp-session-id': of, 'last-event-id': '0_1' } }))
-        await both('session of MCP', (_id, of) => context.post('/mcp', rpc('tools/list', {}), { ...headers, ...bob, 'mcp-session-id': of }))
-        await both('end of a session', (_id, of) => context.send({ path: '/mcp', method: 'DELETE', headers: { ...headers, ...bob, 'mcp-session-id': of } }))
-        return { tried: pairs.length * 2, pairs: pairs.map(({ name, answers }) => ({ name, answers: answers.map(({ status, text }, i) => `${status} ${text.replaceAll(i === 0 ? taskId : UNKNOWN, 'ID').replaceAll(i === 0 ? String(session) : UNKNOWN, 'ID')}`) })) }
-      },
-      holds: ({ pairs }) => pairs.filter(({ answers: [own, unknown] }) => own !== unknown || own.startsWith('200 {"jsonrpc":"2.0","id":1,"result"')).map(({ name, answers }) => `${name}: ${answers.join(' | ').slice(0, 300)}`)
     },
     {
       name: 'cache scope: no list that differs by caller may be shared',

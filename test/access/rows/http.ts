@@ -1,0 +1,58 @@
+import { SERVER } from '../callers.js'
+import { rowsOf, type Row } from '../row.js'
+
+const question = { user_input: 'hello' }
+const messages = [{ role: 'user', content: 'hello' }]
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+const get = (path: string) => () => ({ method: 'GET', path })
+
+/** VACs over direct HTTP, the OpenAI-compatible API, search and the front page. */
+const vacs: Row[] = rowsOf({ protocol: 'HTTP', thing: 'vac' }, [
+  { route: 'GET /vac', kind: 'list', make: get('/vac') },
+  { route: 'POST /vac/:vector_name', make: name => ({ path: `/vac/${name}`, body: question }) },
+  ...['text/plain', 'text/event-stream', 'application/x-ndjson'].map(accept => ({
+    route: 'POST /vac/streaming/:vector_name', about: accept, kind: 'stream' as const, make: (name: string) => ({ path: `/vac/streaming/${name}`, headers: { accept }, body: question })
+  })),
+  { route: 'POST /vac/streaming/:vector_name/sse', kind: 'stream', make: name => ({ path: `/vac/streaming/${name}/sse`, body: question }) },
+  { route: 'GET /vac/:vector_name/search', make: name => ({ method: 'GET', path: `/vac/${name}/search?q=ships` }) },
+  { route: 'POST /vac/:vector_name/search', make: name => ({ path: `/vac/${name}/search`, body: { search_query: 'ships' } }) },
+  { route: 'GET /openai/v1/models', kind: 'list', make: get('/openai/v1/models') },
+  { route: 'GET /openai/v1/models/:model', make: name => ({ method: 'GET', path: `/openai/v1/models/${name}` }) },
+  { route: 'POST /openai/v1/chat/completions', make: model => ({ path: '/openai/v1/chat/completions', body: { model, messages } }) },
+  { route: 'POST /openai/v1/chat/completions', kind: 'stream', make: model => ({ path: '/openai/v1/chat/completions', body: { model, messages, stream: true } }) },
+  { route: 'POST /openai/v1/chat/completions/:vector_name', make: name => ({ path: `/openai/v1/chat/completions/${name}`, body: { messages } }) },
+  { route: 'POST /openai/v1/chat/completions/:vector_name', kind: 'stream', make: name => ({ path: `/openai/v1/chat/completions/${name}`, body: { messages, stream: true } }) },
+  { route: 'GET /', about: 'JSON', kind: 'list', make: get('/') },
+  { route: 'GET /', about: 'page', kind: 'list', make: () => ({ method: 'GET', path: '/', headers: { accept: 'text/html' } }) },
+  { route: 'POST /ask', make: name => ({ path: '/ask', headers: form, body: `vac=${name}&question=hello` }) },
+  { route: 'POST /ask', about: 'the page of another VAC', kind: 'list', make: () => ({ path: '/ask', headers: form, body: 'vac=nobody&question=hello' }) }
+])
+
+/** Cards are public; callers with credentials see the VACs that they may use. */
+const cards: Row[] = rowsOf({ protocol: 'cards', thing: 'vac', isPublic: true, kind: 'list' }, [
+  { route: 'GET /.well-known/agent.json', make: get('/.well-known/agent.json') },
+  ...['1.0', '0.3'].map(version => ({ route: 'GET /.well-known/agent-card.json', about: version, make: () => ({ method: 'GET', path: '/.well-known/agent-card.json', headers: { 'a2a-version': version } }) })),
+  { route: 'GET /a2a/vacs/:vac/.well-known/agent-card.json', kind: 'read', make: name => ({ method: 'GET', path: `/a2a/vacs/${name}/.well-known/agent-card.json` }) },
+  { route: 'GET /.well-known/ai-catalog.json', make: get('/.well-known/ai-catalog.json') }
+])
+
+const SAME_FOR_ALL = [
+  '/health', '/openapi.json', '/.well-known/jwks.json', '/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp', '/mcp/sign-in',
+  '/mcp/sign-in/client.json', '/playground', '/playground/', '/playground/page.js', '/playground/style.css', '/playground/settings.json'
+]
+
+const open: Row[] = rowsOf({ protocol: 'public', isPublic: true }, [
+  ...SAME_FOR_ALL.map(path => ({ route: `GET ${path}`, make: get(path) })),
+  { route: 'POST /mcp/sign-in', kind: 'continue', make: () => ({ path: '/mcp/sign-in', headers: form, body: 'ticket=none' }) },
+  // of a server without sign-ins, as of one that is not configured
+  ...['callback', 'client'].map(page => ({ route: `GET /mcp/sign-in/${page}/:server_name`, names: [SERVER, 'filex'] as const, make: (name: string) => ({ method: 'GET', path: `/mcp/sign-in/${page}/${name}` }) }))
+])
+
+const administration: Row[] = rowsOf({ protocol: 'administration', thing: 'administration' }, [
+  { route: 'GET /ready', make: get('/ready') },
+  { route: 'GET /metrics', make: get('/metrics') },
+  // of a server that does not exist: what is there goes on for the other rows
+  { route: 'POST /mcp/servers/:server_name/restart', kind: 'cancel', names: ['nosuch', 'nothin'], make: name => ({ path: `/mcp/servers/${name}/restart`, body: {} }) }
+])
+
+export const httpRows: readonly Row[] = [...vacs, ...cards, ...open, ...administration]
