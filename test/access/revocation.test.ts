@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { ownerKey } from '@polyvac/tasks'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
@@ -212,7 +212,7 @@ test('a webhook gets nothing more once the credential that set it is removed', a
   t.teardown(() => receiver.close())
   const valid = new Set(['first', 'second'])
   const named = (credential: string): Principal => ({ owner: 'alice', scopes: ['vac:docs'], credential })
-  const authenticate = Object.assign(({ headers: { authorization = '' } }: { headers: { authorization?: string } }) => valid.has(authorization) ? named(authorization) : undefined, {
+  const authenticate = Object.assign(({ headers: { authorization = '' } }: FastifyRequest) => valid.has(authorization) ? named(authorization) : undefined, {
     current: ({ credential = '' }: Principal) => valid.has(credential) ? named(credential) : undefined
   })
   const vacs = createVacs({ vacs: ['docs'], streamInterpreter: () => ({ input_required: 'What?' }) })

@@ -61,7 +61,7 @@ async function started (t: Test, limits: object, service: object = {}) {
   })
   const ask = async (question: string, who: Person = bob): Promise<string> => {
     const answered = await post('/vac/docs', { user_input: question }, who)
-    return answered.status === 200 ? (await answered.json()).answer : String(answered.status)
+    return answered.status === 200 ? (await answered.json() as { answer: string }).answer : String(answered.status)
   }
   /** A raw request, whose sender may leave at any time. */
   const send = async (path: string, text: string, headers = 'Connection: close\r\n', type = 'application/json'): Promise<Socket> => {

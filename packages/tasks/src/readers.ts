@@ -6,7 +6,7 @@ const TAIL_CHARS = 256 * 1024
 
 /**
  * Wakes one reader. It remembers a call that came while the reader did not wait, so that none is lost; and the place of
- * the reader, so that a store can tell whether its log still is the one that was read.
+ * the reader, so that a store knows whether its log still is the one that was read.
  */
 export class Bell {
   #rung = false

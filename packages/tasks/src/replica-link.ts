@@ -27,8 +27,8 @@ export interface AppendOptions {
   readonly ttlMs: number
   /**
    * The number before that of the first text. Default: the highest so far; writers of several replicas leave it out.
-   * A stream keeps its entry 0, whatever its bounds. A number that is taken keeps its text, so that the first of several
-   * writers of entry 0 wins.
+   * A stream keeps its entry 0, whatever its bounds. A number that is taken keeps its text, so that the first of
+   * several writers of entry 0 wins.
    */
   readonly after?: number | undefined
 }

@@ -34,8 +34,8 @@ export interface PushDelivererOptions {
    */
   readonly timeoutMs?: number | undefined
   /**
-   * The body to send; undefined skips the event, `disable` ends the config with the reason. An error that it throws goes
-   * to the store, which tries again.
+   * The body to send; undefined skips the event, `disable` ends the config with the reason. An error that it throws
+   * goes to the store, which tries again.
    */
   readonly payload: (delivery: Delivery, signal: AbortSignal) => Promise<PushPayload | { readonly disable: string } | undefined>
   /** Gets the delivery's id, the host and the status; never a token, a body, or what follows the host in the URL. */
