@@ -88,7 +88,7 @@ export const remedies = {
   A2A_INVALID_REQUEST: { seen: 'caller', means: 'The body is not a JSON-RPC 2.0 request.', remedy: 'Send `{"jsonrpc": "2.0", "id": …, "method": …, "params": {…}}`.' },
   A2A_WRONG_METHOD: { seen: 'caller', means: 'The path takes another method than the one in the body.', remedy: 'Send the method that `message` names, or use the path of yours.' },
   A2A_INVALID_PARAMS: { seen: 'caller', means: 'The params do not fit the method. `message` names every problem by its path.', remedy: 'Correct the named fields.' },
-  A2A_CREDENTIAL_ENDED: { seen: 'task', means: 'The credential that sent the task was removed before the task began. The task has failed.', remedy: 'Send it again with a credential that counts.' },
+  A2A_CREDENTIAL_ENDED: { seen: 'caller', status: 200, means: 'The task failed; see its `error`. The credential that sent it was removed before it began.', remedy: 'Send it again with a credential that counts.' },
   A2A_TASK_NOT_FOUND: { seen: 'caller', means: 'The caller has no task of that id. The answer is the same for a task of another caller and for a purged one.', remedy: 'Compare the id; `tasks/list` lists the tasks.' },
   A2A_TASK_NOT_CANCELABLE: { seen: 'caller', means: 'The task has ended and cannot be canceled.', remedy: 'Nothing to do; `message` names its state.' },
   A2A_TASK_NOT_WAITING: { seen: 'caller', means: 'The task does not wait for input.', remedy: 'Leave out `taskId` to create another task.' },

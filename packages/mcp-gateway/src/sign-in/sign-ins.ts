@@ -1,4 +1,4 @@
-import { auditRefusal, quoteName, type AbortSignalLike, type Resolve } from '@polyvac/core/plugin'
+import { auditRefusal, mayUse, quoteName, type AbortSignalLike, type Resolve } from '@polyvac/core/plugin'
 import type { Log } from '@polyvac/core'
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { NamedServer } from '../config/server-config.js'
@@ -265,7 +265,7 @@ export class SignIns {
   #identify (purpose: 'ticket' | 'state', text: unknown, caller: string | undefined): { owner: string, server: string, id: string, browser: string } {
     const opened = typeof text === 'string' && text.length <= MAX_CHARS ? this.#texts.open(text, [purpose]) : undefined
     const [owner = '', server = '', id = '', browser = ''] = opened as string[] | undefined ?? []
-    const isForeign = opened !== undefined && (caller ?? owner) !== owner
+    const isForeign = opened !== undefined && caller !== undefined && !mayUse({ owner: caller }, { maker: { owner, scopes: [] } })
     if (isForeign) auditRefusal(this.#parts.log, { reason: 'FOREIGN_SIGN_IN', owner: caller, what: `server:${server}` })
     if (opened === undefined || isForeign) throw new SignInRefusedError('its address was changed, or belongs to another caller')
     return { owner, server, id, browser }
