@@ -15,6 +15,7 @@ export const remedies = {
   UNAUTHENTICATED: { seen: 'caller', means: 'The `authenticate` option does not know the caller.', remedy: 'Send credentials, such as `Authorization: Bearer …`.' },
   ISSUER_UNAVAILABLE: { seen: 'caller', means: 'The issuer of the token does not answer, and no key of it is known.', remedy: 'Try again after the seconds of `Retry-After`; the operator looks whether the service reaches the issuer.' },
   OWNER_REFUSED: { seen: 'caller', means: 'The name of the caller cannot be that of an owner: it is longer than 256 characters, has white space at an end, or has a control character.', remedy: 'Use an account with another name, or let `authenticate` return another one.' },
+  INVALID_CURRENT: { seen: 'log', means: 'The function `current` of `authenticate` returned a promise, or something that is not a principal.', remedy: 'Return `{ owner, scopes }` at once, or `undefined`.' },
   INSUFFICIENT_SCOPE: { seen: 'caller', means: 'The caller lacks the scope that the message names.', remedy: 'Use credentials with that scope.' },
   SERVICE_OVERLOADED: { seen: 'caller', means: 'The event loop is later than `limits.event_loop_delay`, on average over a second.', remedy: 'Wait for the seconds of `Retry-After`; if it lasts, move blocking interpreters into worker threads, or add replicas.' },
   RATE_LIMIT: { seen: 'caller', means: 'The owner, or the address, sent more requests in a minute than `limits` allows.', remedy: 'Wait for the seconds of `Retry-After`.' },

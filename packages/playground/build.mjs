@@ -8,11 +8,18 @@ const source = fileURLToPath(new URL('page/', import.meta.url))
 const target = fileURLToPath(new URL('dist/page/', import.meta.url))
 const stamp = `${target}style.css.br`
 
-/** Leaves out what the checker of forms knows of formats, 2 kB when compressed: the service checks them. */
+/**
+ * Leaves out what the page does not show of the checker of forms: formats, 2 kB when compressed, which the service
+ * checks, the places of keywords in a schema, and errors for which `needOf` has other texts.
+ */
 const withoutFormats = {
   name: 'without formats',
   setup ({ onLoad }) {
     onLoad({ filter: /@cfworker\/json-schema\/dist\/esm\/format\.js$/ }, () => ({ contents: 'export const format = {}' }))
+    onLoad({ filter: /@cfworker\/json-schema\/dist\/esm\/validate\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(/`\$\{(?:schema|keyword)Location\}[^`]*`/g, '""').replace(/^ *keywordLocation(?:: [^,\n]+)?,\n/gm, '')
+        .replace(/error: `(?:Instance type|\$\{instance\}|String is too)[^`]*`/g, 'error: ""')
+    }))
   }
 }
 

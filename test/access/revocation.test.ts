@@ -11,7 +11,7 @@ import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -121,6 +121,32 @@ test('streams and sessions end with the token that opened them, also where the r
   await until(async () => (await (await fetch(`${base}/vac`, { headers: bearer(bob) })).json() as { vacs: unknown[] }).vacs.length === 0, 'scopes of a refused file count')
   await fileOf(folder, [alice.entry])
   await until(async () => await status(bearer(alice)) === 200, 'the mended file is in force')
+  const more = Array.from({ length: 1_001 }, (_item, i) => createToken(`owner ${i}`).entry)
+  for (const [what, tokens, rest] of [
+    ['scopes as a text', [{ ...bob.entry, scopes: 'tool:administer' }], ''], ['scopes without a value', [{ ...bob.entry, scopes: null }], ''],
+    ['scopes that are no list', [{ ...bob.entry, scopes: 5 }], 'unknown_key: 1\n'], ['the same token twice', [alice.entry, { ...alice.entry, owner: 'eve' }], ''],
+    ['more tokens than there may be', [alice.entry, ...more], ''], ['more tokens, and a wrong key', [alice.entry, ...more], 'unknown_key: 1\n']
+  ] as const) {
+    await fileOf(folder, [alice.entry, bob.entry])
+    await until(async () => await status(bearer(alice)) === 200 && await status(bearer(bob)) === 200, `${what}: both tokens count`)
+    const stream = new Reader(`${base}/vac/streaming/docs`, asked(bearer(bob), { user_input: 'wait' }))
+    await until(() => stream.text.includes('begun'), `${what}: a stream is open`)
+    await fileOf(folder, what.startsWith('scopes') ? [alice.entry, ...tokens] : tokens, rest)
+    await until(() => stream.hasEnded, `${what}: the stream ends`)
+    t.equal(await status(bearer(bob)), 401, what)
+    t.equal(await status(bearer(alice)), 200, `${what}: the other stays`)
+  }
+  for (const [what, change] of [['auth', / auth:/], ['service', /^service:/m], ['tokens', /tokens:/]] as const) {
+    await fileOf(folder, [alice.entry, bob.entry])
+    await until(async () => await status(bearer(bob)) === 200, `${what}: both tokens count`)
+    await fileOf(folder, [alice.entry])
+    const text = await readFile(join(folder, 'vac_config.yaml'), 'utf8')
+    await writeFile(join(folder, 'vac_config.yaml'), text.replace(change, name => name.replace(/[a-z]+/, word => `${word}x`)))
+    await until(async () => await status(bearer(bob)) === 401, `the key ${what} misspelt: the removed token ends`)
+    t.equal(await status(bearer(alice)), 200, `the key ${what} misspelt: the other stays`)
+  }
+  await fileOf(folder, [alice.entry])
+  await until(async () => (await ready()).reasons.length === 0, 'the mended file is in force')
   t.strictSame((await ready()).reasons, [])
 })
 
@@ -234,6 +260,23 @@ test('a webhook gets nothing more once the credential that set it is removed', a
   t.notOk(got.includes('first canceled'))
   t.match(await tasks.getPush('alice', taskId, 'a'), { disabled: /credential/ })
   t.equal((await tasks.getPush('alice', taskId, 'b'))?.disabled, null)
+})
+
+test('a `current` that fails or returns a promise ends nothing, and does not end the process', async t => {
+  const named: Principal = { owner: 'alice', scopes: ['vac:docs'], credential: 'c' }
+  const answers: Array<() => unknown> = [() => { throw new Error('down') }, async () => named, () => 5, () => undefined]
+  let asked = 0
+  const authenticate = Object.assign(() => named, { current: () => { asked++; return answers[0]!() as Principal } })
+  const { base } = await listening(t, { authenticate })
+  const stream = new Reader(`${base}/vac/streaming/docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ user_input: 'wait' }) })
+  await until(() => stream.text.includes('begun'), 'the stream is open')
+  while (answers.length > 1) {
+    const before = asked
+    await until(() => asked > before + 1, 'it is asked again')
+    t.notOk(stream.hasEnded)
+    answers.shift()
+  }
+  await until(() => stream.hasEnded, 'the stream ends')
 })
 
 async function listening (t: Test, options: HostOptions): Promise<{ app: FastifyInstance, base: string }> {

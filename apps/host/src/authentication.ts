@@ -1,5 +1,5 @@
 import type { Authenticate, Principal, RefusedAuth, ServiceConfig } from '@polyvac/core'
-import { requireAdmin } from '@polyvac/core/plugin'
+import { recheckCallers, requireAdmin } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { NoAuthMethodError } from './errors.js'
 
@@ -59,32 +59,47 @@ export class ConfiguredCallers {
 
   /**
    * Applies the credentials of a configuration that is refused: those that are no longer in it end, and the others have
-   * its scopes. A section that cannot be read stays in force; a single token that cannot be read ends.
+   * its scopes. A token whose entry cannot be read ends; where the list is not where it should be, a token stays whose
+   * hash is anywhere in the file. The other sections stay in force unless they were removed.
    */
   applyRefused ({ auth, isWhole, hashes }: RefusedAuth): void {
     const { auth: before } = this.#switches
     if (this.#current === undefined || this.#module === undefined || before === undefined) return
     const { tokenAuthentication } = this.#module
     const named = new Map<string, TokenEntry>()
-    for (const entry of Array.isArray(auth.tokens) ? auth.tokens as TokenEntry[] : []) {
+    for (const entry of Array.isArray(auth?.tokens) ? auth.tokens as TokenEntry[] : []) {
       try {
         tokenAuthentication({ tokens: [entry] })
-        named.set(entry.sha256.toLowerCase(), entry)
+        const hash = entry.sha256.toLowerCase()
+        if (!named.has(hash)) named.set(hash, entry)
       } catch { /* the problems of the file name it */ }
     }
-    const unread = isWhole ? [] : before.tokens?.filter(({ sha256 }) => !named.has(sha256.toLowerCase()) && hashes.includes(sha256.toLowerCase())) ?? []
+    const isCertain = isWhole && Array.isArray(auth?.tokens)
+    const unread = isCertain ? [] : before.tokens?.filter(({ sha256 }) => !named.has(sha256.toLowerCase()) && hashes.includes(sha256.toLowerCase())) ?? []
     const { jwt, platform, open } = before
     const next: NonNullable<Switches['auth']> = {
       ...open !== undefined && { open },
-      ...jwt !== undefined && (!isWhole || 'jwt' in auth) && { jwt },
-      ...platform !== undefined && (!isWhole || 'platform' in auth) && { platform },
+      ...jwt !== undefined && (!isWhole || auth === undefined || 'jwt' in auth) && { jwt },
+      ...platform !== undefined && (!isWhole || auth === undefined || 'platform' in auth) && { platform },
       ...named.size + unread.length > 0 && { tokens: [...named.values(), ...unread] }
     }
     if (JSON.stringify([next.tokens, next.jwt, next.platform]) === JSON.stringify([before.tokens, jwt, platform])) return
     const hasMethod = [next.tokens, next.jwt, next.platform].some(method => method !== undefined)
-    const switches = { ...this.#switches, auth: next }
+    try {
+      this.#use({ ...this.#switches, auth: next }, hasMethod)
+    } catch {
+      // more tokens than there may be: then those in force that are still named
+      const tokens = before.tokens?.flatMap(entry => named.get(entry.sha256.toLowerCase()) ?? []) ?? []
+      const { tokens: _tokens, ...others } = next
+      this.#use({ ...this.#switches, auth: tokens.length === 0 ? others : { ...others, tokens } }, hasMethod)
+    }
+  }
+
+  /** @throws AUTH_OPTIONS */
+  #use (switches: Switches, hasMethod: boolean): void {
     this.#current = hasMethod ? authenticationOf(this.#module, switches) ?? this.#current : REFUSE_ALL
     this.#switches = switches
+    recheckCallers(this.authenticate)
   }
 
   /** Follows a reload, which never switches authentication on or off. @throws AUTH_OPTIONS, AUTH_WITHOUT_METHOD */
@@ -92,8 +107,7 @@ export class ConfiguredCallers {
     const isSame = JSON.stringify([next.auth, next.trusted_proxies]) === JSON.stringify([this.#switches.auth, this.#switches.trusted_proxies])
     // the keys of an issuer stay cached
     if (isSame || this.#current === undefined) return
-    this.#current = authenticationOf(this.#module, next) ?? this.#current
-    this.#switches = next
+    this.#use(next, true)
   }
 }
 

@@ -50,7 +50,7 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
       reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })
     }
     if (condition.isRefused?.() === true) {
-      reasons.push({ part: 'configuration', reason: 'a changed configuration file was refused: the one before it is in force, without the credentials that the file lacks' })
+      reasons.push({ part: 'configuration', reason: 'a changed configuration file was refused: the one before it is in force, without the credentials that were removed' })
     }
     if (memoryBudget.refusedRecently) {
       reasons.push({ part: 'memory', reason: 'requests were refused in the last seconds: the memory budget, or the share of an owner, is used up' })

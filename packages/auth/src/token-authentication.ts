@@ -34,6 +34,9 @@ export function tokenAuthentication ({ tokens }: { readonly tokens: readonly Tok
     const problem = typeof owner === 'string' ? ownerProblem(owner) : 'is not a text'
     if (problem !== undefined) throw new AuthOptionsError(`tokens[${i}].owner ${problem}; give the owner another name`)
     if (!/^[0-9a-f]{64}$/i.test(sha256)) throw new AuthOptionsError(`tokens[${i}].sha256 must be 64 hexadecimal digits; \`polyvac token ${owner}\` prints an entry`)
+    checkScopes(scopes, `tokens[${i}].scopes`)
+    const first = tokens.findIndex(other => String(other.sha256).toLowerCase() === String(sha256).toLowerCase())
+    if (first < i) throw new AuthOptionsError(`tokens[${i}].sha256 is that of tokens[${first}]; a token has one owner and one list of scopes`)
     // a part of the hash of 32 random bytes reveals nothing of them
     const credential = `token ${sha256.slice(0, CREDENTIAL_DIGITS).toLowerCase()}`
     return { hash: Buffer.from(sha256, 'hex'), principal: { owner, scopes, credential } satisfies Principal }
@@ -64,6 +67,13 @@ export function tokenAuthentication ({ tokens }: { readonly tokens: readonly Tok
 export function createToken (owner: string, scopes?: readonly string[]): { readonly token: string, readonly entry: TokenEntry } {
   const problem = ownerProblem(owner)
   if (problem !== undefined) throw new AuthOptionsError(`the owner ${problem}; give the owner another name`)
+  checkScopes(scopes, 'the scopes')
   const token = `pv_${randomBytes(TOKEN_BYTES).toString('base64url')}`
   return { token, entry: { owner, sha256: createHash('sha256').update(token).digest('hex'), ...scopes !== undefined && { scopes } } }
+}
+
+/** Of JavaScript: a text would be searched for scopes, of which it may have a part. @throws AUTH_OPTIONS */
+function checkScopes (scopes: unknown, where: string): void {
+  if (scopes === undefined || (Array.isArray(scopes) && scopes.every(scope => typeof scope === 'string'))) return
+  throw new AuthOptionsError(`${where} must be a list of texts, such as ['vac:docs']`)
 }

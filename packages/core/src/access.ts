@@ -45,18 +45,12 @@ export function mayUse (principal: Principal | undefined, thing: Thing): boolean
 }
 
 /**
- * Whether a caller may continue what another request made: it is of the same owner, and may use all that the maker may.
- * A credential with fewer scopes would read the results of calls that it may not make.
+ * Whether a caller may continue what another request made: it is of the same owner, with the same scopes. With fewer it
+ * would read the results of calls that it may not make, and with more it would leave its own where fewer reach them.
  */
 function isMaker (principal: Principal | undefined, maker: Principal | undefined): boolean {
   if (principal === undefined || maker === undefined) return principal === maker
-  if (principal.owner !== maker.owner) return false
-  const { scopes } = principal
-  if (scopes?.includes(ADMIN) === true) return true
-  if (maker.scopes === undefined) return scopes === undefined
-  return maker.scopes.every(scope => scopes === undefined
-    ? scope !== ADMIN
-    : scopes.includes(scope) || (scope.startsWith('vac:') && scopes.includes('vac:*')))
+  return principal.owner === maker.owner && accessKey(principal) === accessKey(maker)
 }
 
 /** Whether a caller has no list of scopes that bounds it, or may administer: then it may use all VACs and tools. */
@@ -64,9 +58,9 @@ export function mayUseAll (principal: Principal | undefined): boolean {
   return principal?.scopes === undefined || mayUse(principal, ADMINISTRATION)
 }
 
-/** What two callers have in common who may use the same: for caches of what they see. */
+/** What callers with the same scopes have in common, whatever their order. */
 export function accessKey (principal: Principal | undefined): string {
-  return mayUseAll(principal) ? '' : JSON.stringify([...principal!.scopes!].sort())
+  return principal?.scopes === undefined ? '' : JSON.stringify([...new Set(principal.scopes)].sort())
 }
 
 /** Those of some scopes that a caller lacks. */

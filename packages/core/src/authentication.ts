@@ -54,7 +54,9 @@ export async function authenticateCaller (request: FastifyRequest, authenticate:
     auditRequest(request, undefined, 'UNAUTHENTICATED')
     throw withChallenge(new UnauthenticatedError(), request, authenticate)
   }
-  if (typeof principal.owner !== 'string' || principal.owner === '') throw new InvalidPrincipalError()
+  if (typeof principal.owner !== 'string' || principal.owner === '') throw new InvalidPrincipalError('without an `owner`')
+  // a text would be searched for scopes, of which it may have a part
+  if (principal.scopes !== undefined && !isTexts(principal.scopes)) throw new InvalidPrincipalError('whose `scopes` are not a list of texts')
   const problem = ownerProblem(principal.owner)
   if (problem !== undefined) {
     auditRequest(request, undefined, 'OWNER_REFUSED')
@@ -62,6 +64,10 @@ export async function authenticateCaller (request: FastifyRequest, authenticate:
   }
   principals.set(request, principal)
   return principal
+}
+
+function isTexts (value: unknown): boolean {
+  return Array.isArray(value) && value.every(text => typeof text === 'string')
 }
 
 /** @throws UNAUTHENTICATED, OWNER_REFUSED (401); INSUFFICIENT_SCOPE (403) where the caller lacks `admin` */

@@ -24,11 +24,11 @@ const MAX_URL_CHARS = 2_000
 
 /** The credentials of a file that is refused for any reason: removed ones must end all the same. */
 export interface RefusedAuth {
-  /** `service.auth`, unchecked. */
-  readonly auth: Readonly<Record<string, unknown>>
+  /** `service.auth`, unchecked; undefined where the file has none, or under another name. */
+  readonly auth: Readonly<Record<string, unknown>> | undefined
   /** False where the file is not valid YAML: then `auth` may lack a part of what is written. */
   readonly isWhole: boolean
-  /** The hashes that the text of the file has anywhere. */
+  /** The hashes that the file has anywhere: a token whose hash is nowhere was removed. */
   readonly hashes: readonly string[]
 }
 
@@ -39,7 +39,7 @@ export class ConfigError extends InvalidConfig {
   /**
    * @param warnings what is allowed but may be a mistake, such as an unknown key; `message` has it, too
    * @param hasMore whether the file has more problems than are reported
-   * @param refused its credentials; undefined where none are found
+   * @param refused its credentials; undefined where the file has neither `auth` nor a hash
    */
   constructor (readonly problems: readonly ConfigProblem[], readonly warnings: readonly ConfigProblem[] = [], readonly hasMore = false,
     readonly refused?: RefusedAuth) {

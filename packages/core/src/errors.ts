@@ -39,7 +39,9 @@ export const UnauthenticatedError = createError('UNAUTHENTICATED',
   'the caller is not authenticated; send credentials, such as Authorization: Bearer …', 401)
 export const InsufficientScopeError = createError<[string]>('INSUFFICIENT_SCOPE',
   'the caller needs the scope %s for this; use credentials that have it', 403)
-export const InvalidPrincipalError = createError('INVALID_PRINCIPAL',
-  '`authenticate` returned a principal without an `owner`; return one with an owner, or undefined to refuse', 500)
+export const InvalidPrincipalError = createError<[string]>('INVALID_PRINCIPAL',
+  '`authenticate` returned a principal %s; return { owner, scopes } with a text and a list of texts, or undefined to refuse', 500)
+export const InvalidCurrentError = createError('INVALID_CURRENT',
+  '`current` of `authenticate` returned a promise, or no principal; return { owner, scopes } at once, or undefined where the credential does not count any more', 500)
 export const OwnerRefusedError = createError<[string]>('OWNER_REFUSED',
   'the name of this caller %s, so it could pass for another one; use an account with another name', 401)

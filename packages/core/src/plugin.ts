@@ -24,7 +24,7 @@ export { CallPlace, placedMemory, placeOf, setPlace, type CallerBound, type Plac
 export { auditRefusal, type Refusal } from './audit.js'
 export { accessKey, ADMINISTRATION, mayUse, mayUseAll, missingScopes, usableVacs, vacsFor, type Thing } from './access.js'
 export { callerFields, callerOfFields, MAX_OWNER_CHARS, ownerProblem, type CallerFields } from './principal.js'
-export { currentCaller, watchCaller } from './open-callers.js'
+export { currentCaller, recheckCallers, watchCaller } from './open-callers.js'
 export { Disconnects } from './client-disconnect.js'
 export { LinkedSet, type LinkedNode } from './linked-set.js'
 export { boundMemory } from './request-memory.js'

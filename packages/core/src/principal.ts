@@ -3,9 +3,12 @@ import type { Principal } from './vac.js'
 /** Longest name of an owner, in characters: the task stores take no longer one. */
 export const MAX_OWNER_CHARS = 256
 
-/** C0, DEL and C1, which forge lines of logs and of terminals, and half characters, which databases refuse. */
+/**
+ * C0, DEL, C1, separators of lines, directions and invisible marks, which forge lines of logs and of terminals, and half
+ * characters, which databases refuse.
+ */
 // eslint-disable-next-line no-control-regex
-const UNFIT = /[\u0000-\u001f\u007f-\u009f]|[\ud800-\udfff]/u
+const UNFIT = /[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\ud800-\udfff]/u
 
 /**
  * Why a text cannot name an owner; undefined if it can. An owner has no white space at its ends, so keys that begin
@@ -15,7 +18,7 @@ export function ownerProblem (owner: string): string | undefined {
   if (owner === '') return 'is empty'
   if (owner.length > MAX_OWNER_CHARS) return `has more than ${MAX_OWNER_CHARS} characters`
   if (owner.trim() !== owner) return 'begins or ends with white space'
-  return UNFIT.test(owner) ? 'has a control character' : undefined
+  return UNFIT.test(owner) ? 'has a control character or an invisible one' : undefined
 }
 
 /** The identity of a caller as fields of what outlives its request, such as a task. The owner is the key of that. */

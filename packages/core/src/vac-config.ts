@@ -146,8 +146,13 @@ class Check {
     try {
       auth = (this.#document.getIn(['service', 'auth'], true) as Node | undefined)?.toJS(this.#document, { maxAliasCount: 100 })
     } catch { /* aliases without end */ }
-    if (!isRecord(auth) || isTooLarge(auth)) return undefined
-    return { auth, isWhole: this.#document.errors.length === 0, hashes: [...new Set(this.text.match(HASHES))].map(hash => hash.toLowerCase()) }
+    // @keyed none: hashes of the file of the operator, of one check
+    const hashes = new Set(this.text.match(HASHES))
+    // those of variables, too
+    visit(this.#document, { Scalar: (_key, { value }) => { for (const hash of String(value).match(HASHES) ?? []) hashes.add(hash) } })
+    const isRead = isRecord(auth) && !isTooLarge(auth)
+    if (!isRead && hashes.size === 0) return undefined
+    return { auth: isRead ? auth as Record<string, unknown> : undefined, isWhole: this.#document.errors.length === 0, hashes: [...hashes].map(hash => hash.toLowerCase()) }
   }
 
   /** Checks the value against the schema; unknown keys inside a VAC are warnings. */

@@ -34,6 +34,7 @@ export class McpContext {
   readonly instructions: string | undefined
   readonly limits: Limits
   readonly log: Log
+  readonly authenticate: Authenticate | undefined
   readonly principalOf: (request: FastifyRequest) => Principal | undefined
   readonly registry: Registry
   readonly texts: ResultTexts
@@ -56,6 +57,7 @@ export class McpContext {
     this.instructions = instructions
     this.limits = limits
     this.log = log
+    this.authenticate = authenticate
     this.principalOf = principalOf
     this.registry = new Registry(sources, log)
     this.texts = new ResultTexts(info)

@@ -9,9 +9,8 @@ export const pageAddress = (): string => (globalThis as unknown as { readonly lo
  */
 export function ownUrl (address: string, page: string = pageAddress()): URL {
   const { origin, protocol } = new URL(page)
-  const url = URL.canParse(address, page) ? new URL(address, page) : undefined
-  const isOwn = url?.origin === origin && url.protocol === protocol && url.username === '' && url.password === '' &&
-    URL.canParse(url.pathname, page) && new URL(url.pathname, page).origin === origin
-  if (!isOwn) throw new Error(`${JSON.stringify(address.slice(0, 200))} is not an address of this service, ${origin}`)
-  return url
+  const parsed = (text: string): URL | undefined => URL.canParse(text, page) ? new URL(text, page) : undefined
+  const url = parsed(address)
+  if (url?.protocol === protocol && url.username + url.password === '' && [url, parsed(url.pathname)].every(own => own?.origin === origin)) return url
+  throw new Error(`${JSON.stringify(address.slice(0, 200))} is not an address of this service, ${origin}`)
 }

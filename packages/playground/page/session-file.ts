@@ -12,8 +12,7 @@ export const MAX_FILE_FRAMES = 250_000
 const PROTOCOLS: ReadonlySet<unknown> = new Set<Protocol>(['direct', 'openai', 'a2a', 'a2a-description', 'mcp', 'mcp-gateway', 'http'])
 const METHOD = /^[A-Z]{1,20}$/
 /** A header of a request, which the page copies as an argument of curl: there, a name with @ is one of a file. */
-const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/
-const HEADER_VALUE = /^[^\0\r\n]*$/
+const HEADER = /^[!#$%&'*+.^_`|~\w-]+:[^\0\r\n]*$/
 /** Its value is enough to use an MCP session where the service does not authenticate callers. */
 const SESSION_HEADER = 'mcp-session-id'
 /** Characters from which an id of a session is replaced in texts, too. */
@@ -25,22 +24,19 @@ type Fields = Readonly<Record<string, unknown>>
  * @param known secrets that are masked wherever they stand
  */
 export function writeSession (exchanges: readonly Exchange[], known: readonly string[] = []): string {
-  const names = sessionNames(exchanges)
-  const lines: unknown[] = [{ polyvac: 'session', version: 1, exportedAt: new Date().toISOString() }, ...exchanges.map(exchange => masked(exchange, known, names))]
+  const lines: unknown[] = [{ polyvac: 'session', version: 1, exportedAt: new Date().toISOString() }, ...exchanges.map(exchange => masked(exchange, known))]
   let text = lines.map(line => `${JSON.stringify(line)}\n`).join('')
-  for (const [id, name] of names) if (id.length >= MIN_SESSION_CHARS) text = text.replaceAll(JSON.stringify(id).slice(1, -1), name)
+  const ids = new Set(exchanges.flatMap(({ request, headers }) => [request.headers[SESSION_HEADER] ?? '', headers?.[SESSION_HEADER] ?? '']).filter(id => id !== ''))
+  for (const [i, id] of [...ids].entries()) {
+    const [written, name] = [JSON.stringify(id), JSON.stringify(`session-${i + 1}`)]
+    // a short one could be a part of other texts
+    const isLong = id.length >= MIN_SESSION_CHARS
+    text = isLong ? text.replaceAll(written.slice(1, -1), name.slice(1, -1)) : text.replaceAll(`"${SESSION_HEADER}":${written}`, `"${SESSION_HEADER}":${name}`)
+  }
   return text
 }
 
-/** A name for each MCP session. One that was read from a file has its name already. */
-function sessionNames (exchanges: readonly Exchange[]): ReadonlyMap<string, string> {
-  const ids = exchanges.flatMap(({ request, headers }) => [request.headers[SESSION_HEADER], headers?.[SESSION_HEADER]]).filter(id => id !== undefined && id !== '')
-  return new Map([...new Set(ids as string[])].map((id, i) => [id, `session-${i + 1}`]))
-}
-
-function masked (exchange: Exchange, known: readonly string[], names: ReadonlyMap<string, string>): Exchange {
-  const withoutSecrets = (fields: Readonly<Record<string, string>>): Record<string, string> =>
-    maskHeaders(Object.entries(fields).map(([name, value]) => [name, name === SESSION_HEADER ? names.get(value) ?? '' : value]))
+function masked (exchange: Exchange, known: readonly string[]): Exchange {
   const { label, request, headers, frames, error } = exchange
   return {
     ...exchange,
@@ -48,10 +44,10 @@ function masked (exchange: Exchange, known: readonly string[], names: ReadonlyMa
     request: {
       ...request,
       path: maskText(request.path, known),
-      headers: withoutSecrets(request.headers),
+      headers: maskHeaders(Object.entries(request.headers)),
       ...'body' in request && { body: maskValue(request.body, known) }
     },
-    ...headers !== undefined && { headers: withoutSecrets(headers) },
+    ...headers !== undefined && { headers: maskHeaders(Object.entries(headers)) },
     frames: frames.map(frame => ({ ...frame, text: maskText(frame.text, known) })),
     ...error !== undefined && { error: maskText(error, known) }
   }
@@ -123,9 +119,7 @@ function exchangeOf (value: Fields, page: string): Exchange {
     throw new Error(`request.path: ${(err as Error).message}`)
   }
   const sentHeaders = headersOf(sent, 'request.headers')
-  for (const [name, text] of Object.entries(sentHeaders)) {
-    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(text)) throw new Error(`request.headers has ${JSON.stringify(name.slice(0, 80))}, which is not a header`)
-  }
+  if (!Object.entries(sentHeaders).every(header => HEADER.test(header.join(':')))) throw new Error('request.headers has one that is not a header')
   if (!Array.isArray(frames)) throw new Error('frames is not a list')
   const counts = received === undefined ? undefined : recordOf(received, 'received')
   return {

@@ -121,7 +121,7 @@ function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arg
       warnOf(app, next)
     } catch (err) {
       app.polyvac.refuse(err)
-      process.stderr.write(`${toPlainLines((err as Error).message)}\nthe configuration in force stays as it was\n`)
+      process.stderr.write(`${toPlainLines((err as Error).message)}\nthe configuration in force stays, without the credentials that were removed\n`)
     }
   }
   /** Changes during a reload cause one more. */

@@ -65,7 +65,7 @@ export function skillRunner (options: SkillOptions): TaskHandler {
     const maker = callerOfFields(owner, task.metadata)
     const principal = currentCaller(options.authenticate, maker)
     const isEnded = maker !== undefined && principal === undefined
-    const problem = isEnded ? CREDENTIAL_ENDED : taskProblem(vacsFor(options.vacs, principal), task.skill, task.input)
+    const problem = isEnded ? CREDENTIAL_ENDED : taskProblem(vacsFor(options.vacs, principal, options.log), task.skill, task.input)
     if (problem !== undefined) {
       failed(problem)
       await context.emit({ state: 'failed', error: problem })

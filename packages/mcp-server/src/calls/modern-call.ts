@@ -36,7 +36,7 @@ type Answers = Readonly<Record<string, unknown>>
 interface RequestState {
   readonly answers: Answers
   readonly state?: string | undefined
-  /** Those of the caller that was asked: a credential with fewer does not go on. */
+  /** Those of the caller that was asked: a credential with others does not go on. */
   readonly scopes?: readonly string[] | undefined
 }
 

@@ -1,5 +1,5 @@
-import type { Principal } from '@polyvac/core'
-import { CallAbortedError, isRecord, mayUse, MemoryBudgetError, placeOf, type CallPlace, type OpenCalls } from '@polyvac/core/plugin'
+import type { Authenticate, Principal } from '@polyvac/core'
+import { CallAbortedError, isRecord, MemoryBudgetError, placeOf, watchCaller, type CallPlace, type OpenCalls } from '@polyvac/core/plugin'
 import {
   ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities,
   type LegacyRevision
@@ -47,7 +47,7 @@ export class Legacy {
     const session = this.#session(request)
     const revision = revisionOf(request, session)
     if (kind === 'request') {
-      return this.#call(this.callerOf(request), message, new ResponseWriter(reply, this.#streamOpener(request, session, [message])), revision, session)
+      return this.#call(this.callerOf(request), message, new ResponseWriter(reply, streamOpener(session, [message])), revision, session)
     }
     sendAfter(this.receive(kind, message, session), reply, 202)
   }
@@ -68,7 +68,7 @@ export class Legacy {
       else {
         const event = parseEventId(lastEventId)
         const stream = event === undefined ? undefined : session.stream(event.stream)
-        if (event === undefined || stream === undefined || !stream.has(event.seq) || !mayUse(this.#server.principalOf(request), stream)) {
+        if (event === undefined || stream === undefined || !stream.has(event.seq)) {
           throw refusal(NOT_KEPT)
         }
         stream.attach(reply, event.seq)
@@ -107,7 +107,7 @@ export class Legacy {
     await resumeStream(reply, shared, event, {
       nextStream: () => session.nextStream(),
       run: (stream, requests, body, sent) => {
-        const open = (): ResumableStream => session.openStream(reply, requests, caller.principal, body, stream)
+        const open = (): ResumableStream => session.openStream(reply, requests, body, stream)
         const response = new ResponseWriter(reply, open, requests.length)
         response.begin()
         for (const message of requests) this.#runAgain(caller, message, response, revision, session, sent)
@@ -159,7 +159,7 @@ export class Legacy {
     const requests = parts.filter(({ kind }) => kind === 'request')
     const passed = parts.map(({ kind, message }) => kind === 'request' ? undefined : this.receive(kind, message, session))
     if (requests.length === 0) return sendAfter(Promise.all(passed), reply, 202)
-    const open = this.#streamOpener(request, session, requests.map(({ message }) => message))
+    const open = streamOpener(session, requests.map(({ message }) => message))
     const response = new ResponseWriter(reply, open, requests.length)
     const caller = this.callerOf(request)
     for (const { message } of requests) this.#call(caller, message, response, revision, session)
@@ -181,12 +181,12 @@ export class Legacy {
       place?.release()
       return response.end(errorText(id, err as RpcError))
     }
-    const { calls, disconnects, limits } = this.#server
+    const { calls, disconnects, limits, authenticate } = this.#server
     const options = { request, response, id, method, params, principal, place, disconnects, sessionId: session?.key, sent }
     const call = new LegacyCall(options, revision, session, limits)
     const work = (): Promise<Json> => handler(this.#server, call)
     if (session === undefined) runCall(calls, call, work)
-    else runInSession(calls, session, call, work)
+    else runInSession(calls, session, call, work, authenticate)
   }
 
   callerOf (request: FastifyRequest): Caller { return { request, principal: this.#server.principalOf(request) } }
@@ -199,13 +199,6 @@ export class Legacy {
     const { method, params = {} } = message as Notification
     if (method !== 'notifications/cancelled') return undefined
     return session?.cancel(params.requestId, new CallAbortedError('its caller cancelled it'))
-  }
-
-  /** Opens the stream of a response: a resumable one in a session. */
-  #streamOpener (
-    request: FastifyRequest, session: Session | undefined, requests: readonly Request[]
-  ): ConstructorParameters<typeof ResponseWriter>[1] {
-    return session === undefined ? undefined : reply => session.openStream(reply, requests, this.#server.principalOf(request))
   }
 
   /** The session that a request names; undefined without sessions. @throws RpcError */
@@ -253,7 +246,7 @@ function negotiate ({ params = {} }: Request): Pick<Session, 'revision' | 'capab
 }
 
 async function runInSession (
-  openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<Json>
+  openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<Json>, authenticate: Authenticate | undefined
 ): Promise<void> {
   let node
   try {
@@ -262,9 +255,12 @@ async function runInSession (
     call.place?.release()
     return call.fail(errorOf(err))
   }
+  // it goes on without its request, and ends with the credential of its caller
+  const unwatch = watchCaller(authenticate, call.principal, () => { call.cancel(new CallAbortedError('its credential ended')) })
   const timer = beginsEarly(session) ? setTimeout(() => { if (!call.isOver) call.response.begin() }, LONG_CALL_MS) : undefined
   await runCall(openCalls, call, work)
   clearTimeout(timer)
+  unwatch()
   session.removeCall(node)
 }
 
@@ -283,6 +279,13 @@ function boundError (err: unknown): RpcError {
   const { message, code, statusCode: status, headers } = err as Error & { code?: string, statusCode?: number, headers?: Record<string, string> }
   const retryAfter = Number(headers?.['retry-after'] ?? 1)
   return new RpcError('internalError', message, { code, status, retryAfter })
+}
+
+/** Opens the stream of a response: a resumable one in a session. */
+function streamOpener (
+  session: Session | undefined, requests: readonly Request[]
+): ConstructorParameters<typeof ResponseWriter>[1] {
+  return session === undefined ? undefined : reply => session.openStream(reply, requests)
 }
 
 /** The revision of a request. @throws RpcError with status 400 */

@@ -1,4 +1,3 @@
-import type { Principal } from '@polyvac/core'
 import { SseBody, type HeldBytes } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
 import type { MessageStream } from '../http/message-stream.js'
@@ -10,8 +9,6 @@ export class ResumableStream implements MessageStream {
   readonly #store: EventLog
   readonly #key: string
   readonly #primes: boolean
-  /** The caller whose messages it has: a credential with fewer scopes does not resume it. */
-  maker: Principal | undefined
   #seq = 0
   #body: SseBody | undefined
   #ended = false

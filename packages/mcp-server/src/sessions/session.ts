@@ -138,13 +138,11 @@ export class Session {
 
   /**
    * A stream for the messages of the requests of one POST, with its first reader.
-   * @param maker the caller of the POST, whose credential may have other scopes than that of the session
    * @param body of the response that reads it, if that has begun
    * @param id of `nextStream`
    */
-  openStream (reply: FastifyReply, requests: readonly Request[], maker: Principal | undefined, body?: SseBody, id?: string): ResumableStream {
+  openStream (reply: FastifyReply, requests: readonly Request[], body?: SseBody, id?: string): ResumableStream {
     const stream = this.#newStream(id)
-    stream.maker = maker
     if (this.shared === undefined) stream.attach(reply)
     else stream.begin(body ?? new SseBody(reply), this.shared.begin(stream.id, keptRequests(requests)))
     const ended = [...this.#streams.values()].filter(({ isOpen }) => !isOpen)
@@ -288,7 +286,6 @@ export class Session {
   #newStream (id = this.nextStream()): ResumableStream {
     const key = this.shared === undefined ? `${this.id}/${id}` : id
     const stream = new ResumableStream(id, key, this.#store, this.held, features[this.revision].primingEvents)
-    stream.maker = this.maker
     this.#streams.set(id, stream)
     return stream
   }

@@ -95,8 +95,8 @@ export class Sessions {
 
   /** Passes a message to the replica with the stream of an HTTP+SSE session; undefined for an unknown id. */
   pass (id: string, caller: Principal | undefined, message: Message): Promise<void> | undefined {
-    const read = this.#ids?.read(id, caller)
-    return read === undefined ? undefined : this.#share(read.claims.key, caller).write({ post: message, principal: caller ?? null })
+    const claims = this.#ids?.read(id, caller)
+    return claims === undefined ? undefined : this.#share(claims.key, caller).write({ post: message, principal: caller ?? null })
   }
 
   #share (key: string, caller: Principal | undefined): SharedSession {
@@ -106,11 +106,11 @@ export class Sessions {
   /** Makes the session of a valid id known to this replica. @throws like `create`, TASK_STORE_UNAVAILABLE (503) */
   async load (id: string, caller: Principal | undefined): Promise<void> {
     if (this.find(id, caller) !== undefined) return
-    const read = this.#ids?.read(id, caller)
-    if (read === undefined) return
+    const claims = this.#ids?.read(id, caller)
+    if (claims === undefined) return
     let loading = this.#loading.get(id)
     if (loading === undefined) {
-      loading = this.#load(id, read.maker, read.claims).finally(() => { this.#loading.delete(id) })
+      loading = this.#load(id, caller, claims).finally(() => { this.#loading.delete(id) })
       this.#loading.set(id, loading)
     }
     await loading
@@ -179,7 +179,7 @@ export class Sessions {
     throw overload('all sessions that this caller may have are in use; end one, or try again shortly')
   }
 
-  /** The session of an id; undefined if it belongs to another caller, or to one with more scopes. */
+  /** The session of an id; undefined if it belongs to another caller, or to other scopes. */
   find (id: string, caller: Principal | undefined): Session | undefined {
     const session = this.#all.get(id)
     if (session === undefined || !mayUse(caller, session)) return undefined
