@@ -1,6 +1,7 @@
 // Shows that each binding needs its call of the one function of access: for each file that decides about access, it
-// runs the matrix of access with that file's decisions replaced by "yes", and expects cells to fail. Arguments are parts
-// of paths; default: all files. Ends with `N passed, N failed`, where a file has failed whose decisions no test misses.
+// runs the matrix of access with that file's decisions replaced by "yes", and expects cells to fail. Arguments are
+// parts of paths; default: all files. Ends with `N passed, N failed`, where a file has failed whose decisions no test
+// misses.
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'

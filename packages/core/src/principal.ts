@@ -4,8 +4,8 @@ import type { Principal } from './vac.js'
 export const MAX_OWNER_CHARS = 256
 
 /**
- * C0, DEL, C1, separators of lines, directions and invisible marks, which forge lines of logs and of terminals, and half
- * characters, which databases refuse.
+ * C0, DEL, C1, separators of lines, directions and invisible marks, which forge lines of logs and of terminals, and
+ * half characters, which databases refuse.
  */
 // eslint-disable-next-line no-control-regex
 const UNFIT = /[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\ud800-\udfff]/u

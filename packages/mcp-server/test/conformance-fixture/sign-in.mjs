@@ -15,8 +15,8 @@ const url = process.argv.at(-1)
 let issuer = await issuerOf(url)
 const gateway = createGateway({ servers: entries(), signIn: { url: PUBLIC_URL, clientDocument: () => CLIENT_DOCUMENT } })
 try {
-  await signedIn(() => gateway.get(SERVER).request('ping', {}, { owner: OWNER }).catch(err => { if (err.code === 'MCP_SIGN_IN_REQUIRED') throw err }))
-  for (const { name } of await gateway.get(SERVER).list('tools', OWNER)) await signedIn(() => gateway.get(SERVER).call(name, {}, { owner: OWNER }))
+  await signedIn(() => gateway.get(SERVER).request('ping', {}, { principal: { owner: OWNER } }).catch(err => { if (err.code === 'MCP_SIGN_IN_REQUIRED') throw err }))
+  for (const { name } of await gateway.get(SERVER).list('tools', OWNER)) await signedIn(() => gateway.get(SERVER).call(name, {}, { principal: { owner: OWNER } }))
 } finally {
   await gateway.close()
 }
