@@ -1,5 +1,5 @@
 import type { Authenticate, Principal } from '@polyvac/core'
-import { ownerProblem } from '@polyvac/core/plugin'
+import { isScopes, ownerProblem } from '@polyvac/core/plugin'
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { bearerToken } from './bearer-token.js'
 import { AuthOptionsError } from './errors.js'
@@ -72,8 +72,7 @@ export function createToken (owner: string, scopes?: readonly string[]): { reado
   return { token, entry: { owner, sha256: createHash('sha256').update(token).digest('hex'), ...scopes !== undefined && { scopes } } }
 }
 
-/** Of JavaScript: a text would be searched for scopes, of which it may have a part. @throws AUTH_OPTIONS */
+/** @throws AUTH_OPTIONS */
 function checkScopes (scopes: unknown, where: string): void {
-  if (scopes === undefined || (Array.isArray(scopes) && scopes.every(scope => typeof scope === 'string'))) return
-  throw new AuthOptionsError(`${where} must be a list of texts, such as ['vac:docs']`)
+  if (!isScopes(scopes)) throw new AuthOptionsError(`${where} must be a list of texts, such as ['vac:docs']`)
 }

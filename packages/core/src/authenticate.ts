@@ -16,11 +16,11 @@ export interface Authenticate {
   (request: FastifyRequest): Principal | undefined | Promise<Principal | undefined>
   readonly scheme?: AuthenticationScheme | undefined
   /**
-   * Reads a credential again that named a caller before: the principal with its present scopes, undefined once
-   * the credential does not count any more. Work that the credential began, such as a stream, ends then, and work that
-   * it left in a queue is refused. It is called for callers with a `credential`, each 400 ms for each open piece of
-   * work: it returns at once, from memory. Where it throws, the answer before it holds, with a line in the log. Expiry is not
-   * asked for: `expiresAt` has it. Without this function work goes on.
+   * Reads a credential again that named a caller before: the principal with its present scopes, undefined once the
+   * credential does not count any more. Work that the credential began, such as a stream, ends then, and work that it
+   * left in a queue is refused. It is called for callers with a `credential`, each 400 ms for each open piece of work:
+   * it returns at once, from memory. Where it throws, the answer before it holds, with a line in the log. Expiry is
+   * not asked for: `expiresAt` has it. Without this function work goes on.
    */
   readonly current?: ((principal: Principal) => Principal | undefined) | undefined
 }

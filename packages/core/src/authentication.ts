@@ -4,7 +4,7 @@ import { ADMIN, ADMINISTRATION, mayUse } from './access.js'
 import { InsufficientScopeError, InvalidPrincipalError, OwnerRefusedError, UnauthenticatedError } from './errors.js'
 import type { Authenticate } from './authenticate.js'
 import { watchRequest } from './open-callers.js'
-import { ownerProblem } from './principal.js'
+import { isScopes, ownerProblem } from './principal.js'
 import { isLoopbackHost } from './public-address.js'
 import type { Principal } from './vac.js'
 
@@ -55,8 +55,7 @@ export async function authenticateCaller (request: FastifyRequest, authenticate:
     throw withChallenge(new UnauthenticatedError(), request, authenticate)
   }
   if (typeof principal.owner !== 'string' || principal.owner === '') throw new InvalidPrincipalError('without an `owner`')
-  // a text would be searched for scopes, of which it may have a part
-  if (principal.scopes !== undefined && !isTexts(principal.scopes)) throw new InvalidPrincipalError('whose `scopes` are not a list of texts')
+  if (!isScopes(principal.scopes)) throw new InvalidPrincipalError('whose `scopes` are not a list of texts')
   const problem = ownerProblem(principal.owner)
   if (problem !== undefined) {
     auditRequest(request, undefined, 'OWNER_REFUSED')
@@ -64,10 +63,6 @@ export async function authenticateCaller (request: FastifyRequest, authenticate:
   }
   principals.set(request, principal)
   return principal
-}
-
-function isTexts (value: unknown): boolean {
-  return Array.isArray(value) && value.every(text => typeof text === 'string')
 }
 
 /** @throws UNAUTHENTICATED, OWNER_REFUSED (401); INSUFFICIENT_SCOPE (403) where the caller lacks `admin` */

@@ -23,7 +23,7 @@ export { auditRequest, authenticateCallers, mayAdminister, ownerOf, requireAdmin
 export { CallPlace, placedMemory, placeOf, setPlace, type CallerBound, type PlacedCall } from './call-place.js'
 export { auditRefusal, type Refusal } from './audit.js'
 export { accessKey, ADMINISTRATION, mayUse, mayUseAll, missingScopes, usableVacs, vacsFor, type Thing } from './access.js'
-export { callerFields, callerOfFields, MAX_OWNER_CHARS, ownerProblem, type CallerFields } from './principal.js'
+export { callerFields, callerOfFields, isScopes, MAX_OWNER_CHARS, ownerProblem, type CallerFields } from './principal.js'
 export { currentCaller, recheckCallers, watchCaller } from './open-callers.js'
 export { Disconnects } from './client-disconnect.js'
 export { LinkedSet, type LinkedNode } from './linked-set.js'

@@ -21,6 +21,11 @@ export function ownerProblem (owner: string): string | undefined {
   return UNFIT.test(owner) ? 'has a control character or an invisible one' : undefined
 }
 
+/** Whether a value can be the scopes of a caller: a text would be searched, and could have a scope as a part. */
+export function isScopes (value: unknown): value is readonly string[] | undefined {
+  return value === undefined || (Array.isArray(value) && value.every(text => typeof text === 'string'))
+}
+
 /** The identity of a caller as fields of what outlives its request, such as a task. The owner is the key of that. */
 export type CallerFields = {
   readonly authenticated: boolean
