@@ -265,7 +265,7 @@ export class SignIns {
   #identify (purpose: 'ticket' | 'state', text: unknown, caller: string | undefined): { owner: string, server: string, id: string, browser: string } {
     const opened = typeof text === 'string' && text.length <= MAX_CHARS ? this.#texts.open(text, [purpose]) : undefined
     const [owner = '', server = '', id = '', browser = ''] = opened as string[] | undefined ?? []
-    const isForeign = opened !== undefined && caller !== undefined && !mayUse({ owner: caller }, { maker: { owner, scopes: [] } })
+    const isForeign = opened !== undefined && caller !== undefined && !mayUse({ owner: caller }, { maker: { owner } })
     if (isForeign) auditRefusal(this.#parts.log, { reason: 'FOREIGN_SIGN_IN', owner: caller, what: `server:${server}` })
     if (opened === undefined || isForeign) throw new SignInRefusedError('its address was changed, or belongs to another caller')
     return { owner, server, id, browser }
