@@ -16,8 +16,10 @@ export interface SessionClaims {
   readonly capabilities: ClientCapabilities
 }
 
-/** Ids of sessions that any replica with the key can serve. An id is bound to its owner and scopes, which it does not
- * reveal. */
+/**
+ * Ids of sessions that any replica with the key can serve. An id is bound to its owner and scopes, which it does not
+ * reveal.
+ */
 export class SessionIds {
   readonly #key: () => Buffer
   readonly #states: SignedStates
