@@ -184,7 +184,7 @@ test('queued work reads the scopes of its credential again when it starts', asyn
   // before any worker runs, as after a restart
   const made = new Map<string, [owner: string, id: string]>()
   for (const credential of ['same', 'wider', 'narrower', 'removed']) {
-    const { task } = await tasks.create(ownerKey(credential), { skill: 'vac_query_docs', input: { query: 'x' }, metadata: callerFields(named(credential)) })
+    const { task } = await tasks.create(ownerKey(credential), { skill: 'vac_query_docs', input: { query: 'x' }, metadata: { caller: callerFields(named(credential)) } })
     made.set(`a2a ${credential}`, [task.owner, task.id])
     const input = { name: 'vac_query_docs', arguments: { query: 'x' }, capabilities: {}, protocolVersion: '2025-11-25', principal: named(credential) }
     const { task: call } = await tasks.create(` mcp ${credential}`, { skill: 'tools/call', queue: 'mcp', input })
@@ -222,6 +222,67 @@ test('queued work reads the scopes of its credential again when it starts', asyn
   const scopes = (protocol: string, owner: string | undefined): unknown => (seen as Array<[string, string, unknown]>).find(([a, b]) => a === protocol && b === owner)?.[2]
   t.strictSame([scopes('a2a', 'same'), scopes('a2a', 'wider'), scopes('mcp', 'wider'), scopes('a2a', 'earlier')], [['vac:docs'], ['vac:docs', 'admin'], ['vac:docs', 'admin'], ['vac:docs']])
   t.equal(seen.length, 6, 'no interpreter ran for the others')
+})
+
+test('a task that another credential of its owner continues goes on with the scopes of that one', async t => {
+  const credentials: Record<string, Principal> = {
+    wide: { owner: 'alice', scopes: ['vac:docs', 'tool:vac_query_docs', 'admin'], credential: 'wide' },
+    narrow: { owner: 'alice', scopes: ['vac:docs', 'tool:vac_query_docs'], credential: 'narrow' },
+    unbound: { owner: 'alice' }
+  }
+  const authenticate = Object.assign(({ headers: { authorization = '' } }: FastifyRequest) => credentials[authorization], {
+    current: ({ credential }: Principal) => credentials[credential ?? 'unbound']
+  })
+  const seen: unknown[] = []
+  const vacs = createVacs({
+    vacs: ['docs'],
+    streamInterpreter: (_question, _vac, _history, { principal, protocol }) => { seen.push([protocol, principal?.scopes]); return { input_required: 'What?' } }
+  })
+  const tasks = sqliteTaskStore({ path: ':memory:' })
+  await tasks.open()
+  const app = Fastify()
+  t.teardown(async () => { await app.close(); await tasks.close() })
+  await app.register(a2aPlugin, { vacs, tasks, authenticate, push: false })
+  const post = async (caller: string, url: string, method: string, params: object, headers = {}): Promise<any> =>
+    (await app.inject({ method: 'POST', url, headers: { authorization: caller, ...headers }, payload: rpc(method, params) })).json().result
+  const waits = async (taskId: string, turn: number): Promise<void> => {
+    await until(async () => {
+      const task = await tasks.get('alice', taskId)
+      return task?.turn === turn && task.state === 'input-required'
+    }, `turn ${turn} waits for input`)
+  }
+  const { taskId } = await post('wide', '/a2a/tasks/send', 'tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } })
+  await waits(taskId, 0)
+  const message = (messageId: string) => ({ kind: 'message', messageId, taskId, role: 'user', parts: [{ kind: 'text', text: 'y' }] })
+  for (const [turn, caller] of ['narrow', 'unbound', 'wide'].entries()) {
+    await post(caller, '/a2a', 'message/send', { message: message(caller) })
+    await waits(taskId, turn + 1)
+  }
+  t.strictSame(seen, ['wide', 'narrow', 'unbound', 'wide'].map(caller => ['a2a', credentials[caller]!.scopes]))
+})
+
+test('the key of a request tells nothing of a task that another credential of its owner sent with it', async t => {
+  const scopes: Record<string, readonly string[] | undefined> = { all: undefined, docs: ['vac:docs'], both: ['vac:docs', 'vac:hidden'] }
+  const authenticate = ({ headers: { authorization = '' } }: FastifyRequest): Principal => ({ owner: 'alice', scopes: scopes[authorization] })
+  const vacs = createVacs({ vacs: ['docs', 'hidden'], streamInterpreter: () => 'done' })
+  const tasks = sqliteTaskStore({ path: ':memory:' })
+  await tasks.open()
+  const app = Fastify()
+  t.teardown(async () => { await app.close(); await tasks.close() })
+  await app.register(a2aPlugin, { vacs, tasks, authenticate, push: false })
+  const send = async (caller: string, vac: string, query = 'x'): Promise<any> => {
+    const payload = rpc('tasks/send', { skillName: `vac_query_${vac}`, input: { query } })
+    return (await app.inject({ method: 'POST', url: '/a2a/tasks/send', headers: { authorization: caller, 'idempotency-key': 'k' }, payload })).json()
+  }
+  for (const caller of ['all', 'both']) {
+    const { result: { taskId } } = await send(caller, 'hidden')
+    t.equal((await send(caller, 'hidden')).result.taskId, taskId, 'the same caller finds its task')
+    t.match(await send(caller, 'docs'), { error: { data: { code: 'TASK_CONFLICT' } } })
+  }
+  const { result: { taskId } } = await send('docs', 'docs')
+  t.type(taskId, 'string')
+  t.equal((await send('docs', 'docs')).result.taskId, taskId)
+  t.match(await send('docs', 'docs', 'y'), { error: { data: { code: 'TASK_CONFLICT' } } })
 })
 
 test('a webhook gets nothing more once the credential that set it is removed', async t => {

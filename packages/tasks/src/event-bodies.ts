@@ -1,5 +1,5 @@
 import { TaskInputTimeoutError, TaskNotStartedError } from './errors.js'
-import type { EventBody, TaskState } from './task.js'
+import type { EventBody, TaskEvent, TaskState } from './task.js'
 import type { UserMessage } from './task-store.js'
 import { MAX_EVENT_CHARS, messageAt, toJson } from './task-updates.js'
 
@@ -25,8 +25,14 @@ export function canceledBody (reason: string | undefined, at: number): StateBody
 }
 
 /** The input of a caller, and its characters of JSON. @throws TASK_INVALID, TASK_TOO_LARGE */
-export function inputBody (message: UserMessage, at: number): { readonly body: StateBody<'submitted'>, readonly chars: number } {
-  const body = { at, state: 'submitted', message: messageAt(Object.assign({ role: 'user' as const }, message), at) } as const
+export function inputBody (message: UserMessage, metadata: TaskEvent['metadata'], at: number):
+{ readonly body: StateBody<'submitted'>, readonly chars: number } {
+  const body = {
+    at,
+    state: 'submitted',
+    message: messageAt(Object.assign({ role: 'user' as const }, message), at),
+    ...metadata !== undefined && { metadata }
+  } as const
   return { body, chars: toJson('message', body, MAX_EVENT_CHARS).length }
 }
 

@@ -29,6 +29,8 @@ export interface FoldSnapshot {
   artifacts: TaskArtifact[]
   error: TaskError | null
   usage?: unknown
+  /** Members that replace those of the origin. */
+  metadata?: TaskEvent['metadata']
   /** The agent's message to which deltas are added, one character longer than its bound to detect a surrogate pair. */
   partial: { text: string, timestamp: number } | null
   /** The counts of messages and artifacts when this turn began: a new attempt restores them. */
@@ -65,7 +67,7 @@ export class TaskFold {
 
   apply (event: TaskEvent): void {
     const now = this.#now
-    const { seq, at, state, delta, message, artifact, progress, progressMessage, error, usage, retry } = event
+    const { seq, at, state, delta, message, artifact, progress, progressMessage, error, usage, metadata, retry } = event
     now.seq = seq
     now.updatedAt = at
     if (retry !== undefined) {
@@ -88,6 +90,7 @@ export class TaskFold {
     if (progress !== undefined || state !== undefined) now.progressMessage = progressMessage
     if (error !== undefined) now.error = error
     if (usage !== undefined) now.usage = usage
+    if (metadata !== undefined) now.metadata = { ...now.metadata, ...metadata }
     if (state !== undefined) this.#enter(state, at, retry)
   }
 
@@ -120,14 +123,14 @@ export class TaskFold {
   record (): TaskRecord {
     const { id, owner, skill, input, contextId, metadata } = this.#origin
     const { state, createdAt, updatedAt, statusAt, completedAt, seq, attempt, turn, progress, progressMessage } = this.#now
-    const { messages, artifacts, error, usage, partial } = this.#now
+    const { messages, artifacts, error, usage, partial, metadata: changed } = this.#now
     const record: TaskRecord = {
       id,
       owner,
       skill,
       input,
       ...(contextId === undefined ? undefined : { contextId }),
-      metadata,
+      metadata: changed === undefined ? metadata : { ...metadata, ...changed },
       state,
       createdAt,
       updatedAt,

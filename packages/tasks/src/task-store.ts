@@ -37,8 +37,11 @@ export interface TaskStore {
   /** `canceled`: by this call. `terminal`: the task had ended before, perhaps canceled; see the state of `task`. */
   cancel (owner: string, id: string, reason?: string): Promise<
     { outcome: 'canceled' | 'terminal', task: TaskRecord } | { outcome: 'not-found', task: null }>
-  /** Provides input to a task in `input-required` or `auth-required`: its next turn begins as `submitted`. */
-  provideInput (owner: string, id: string, message: UserMessage): Promise<
+  /**
+   * Provides input to a task in `input-required` or `auth-required`: its next turn begins as `submitted`. `metadata`:
+   * members of the task's metadata that are different from this turn on, such as who asks.
+   */
+  provideInput (owner: string, id: string, message: UserMessage, metadata?: Readonly<Record<string, unknown>>): Promise<
     { outcome: 'accepted' | 'not-waiting', task: TaskRecord } | { outcome: 'not-found', task: null }>
   /**
    * Replays the log after number `after` (default 0), then follows it. Ends after the terminal event, when `signal`

@@ -138,6 +138,8 @@ export interface TaskEvent {
   readonly artifact?: TaskArtifact
   readonly error?: TaskError
   readonly usage?: unknown
+  /** Members of the task's metadata that are different from here on. */
+  readonly metadata?: Readonly<Record<string, unknown>>
   /** The number of a new attempt, from 1: it voids the messages and artifacts of the attempt before it. */
   readonly retry?: number
 }

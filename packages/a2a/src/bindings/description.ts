@@ -135,7 +135,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     return await service.createTask(caller, {
       skill: skillName,
       input,
-      metadata: Object.assign({ clientMetadata, requestId: request.id }, callerFields(caller), traceLinks(clientMetadata)),
+      metadata: Object.assign({ clientMetadata, requestId: request.id, caller: callerFields(caller) }, traceLinks(clientMetadata)),
       message: text === undefined ? undefined : { parts: [{ type: 'text', text }] },
       idempotencyKey: idempotencyKey(request)
     }, config)

@@ -171,7 +171,7 @@ export class Operations {
       const { skill, input } = chooseSkill(vacs, defaultVac, tenant, message)
       const { contextId } = message
       const metadata = Object.assign({ requestId: request.id }, contextId === undefined ? undefined : { inContext: true },
-        callerFields(caller), traceLinks(message.metadata, send.metadata))
+        { caller: callerFields(caller) }, traceLinks(message.metadata, send.metadata))
       const task = { skill: skill.name, input, contextId, metadata, message: messageOf(message), idempotencyKey: key }
       return await service.createTask(caller, task, push)
     }

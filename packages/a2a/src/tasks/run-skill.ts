@@ -62,7 +62,8 @@ export function skillRunner (options: SkillOptions): TaskHandler {
   const { idLabel } = options
   return (task, context) => traceTask({ skill: task.skill, attempt: context.attempt, metadata: task.metadata }, async failed => {
     const owner = ownerOfKey(task.owner)
-    const maker = callerOfFields(owner, task.metadata)
+    // who sent it, or answered its last question
+    const maker = callerOfFields(owner, task.metadata.caller ?? task.metadata)
     const principal = currentCaller(options.authenticate, maker)
     const isEnded = maker !== undefined && principal === undefined
     const problem = isEnded ? CREDENTIAL_ENDED : taskProblem(vacsFor(options.vacs, principal, options.log), task.skill, task.input)

@@ -1,9 +1,10 @@
 import type { Principal } from '@polyvac/core'
-import { callerFields, mayUse, releaseContext, SKILLS, usableVacs, vacOfSkill, type SkillKind } from '@polyvac/core/plugin'
+import { accessKey, callerFields, mayUse, mayUseAll, releaseContext, SKILLS, usableVacs, vacOfSkill, type SkillKind } from '@polyvac/core/plugin'
 import {
   isTurnOver, isWaiting, ownerKey, takeTurn, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig,
   type TaskPage, type TaskQuery, type TaskRecord, type TaskStore, type UserMessage
 } from '@polyvac/tasks'
+import { createHash } from 'node:crypto'
 import { NoSuchPushConfigError, NoSuchTaskError, NotWaitingError, PushNotSupportedError } from '../errors.js'
 import type { TaskStep } from '../protocol/task-view.js'
 import type { AddressGuard } from '../push/address-guard.js'
@@ -51,13 +52,11 @@ export class TaskService {
     if (push !== undefined) await this.checkPush(push)
     // the request only waits from here on: the task runs in a separate trace
     releaseContext()
-    // a task of a hidden VAC fails, and its key must not find one that a credential with more scopes sent
-    const idempotencyKey = mayUse(caller, { vac: vacOfSkill(task.skill) }) ? task.idempotencyKey : undefined
-    return await this.#tasks.create(keyOf(caller), { ...task, idempotencyKey, ...push !== undefined && { push: { ...madeBy(caller, push), after: 0 } } })
+    return await this.#tasks.create(keyOf(caller), { ...task, idempotencyKey: idempotencyKeyOf(caller, task), ...push !== undefined && { push: { ...madeBy(caller, push), after: 0 } } })
   }
 
   /**
-   * Answers the question of a task. `stateName` gives the name of its state in the dialect.
+   * Answers the question of a task, which goes on with the scopes of this caller. `stateName` gives the name of its state in the dialect.
    * @throws A2A_TASK_NOT_FOUND, A2A_TASK_NOT_WAITING
    */
   async continueTask (caller: Caller, before: TaskRecord, message: UserMessage, push: NewPushConfig | undefined,
@@ -65,7 +64,7 @@ export class TaskService {
     const { owner, id, seq } = before
     // first, because one config too many refuses the request, and an accepted message cannot be withdrawn
     if (push !== undefined) await this.#tasks.setPush(owner, id, { ...madeBy(caller, push), after: seq })
-    const { outcome, task } = await this.#tasks.provideInput(owner, id, message)
+    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { caller: callerFields(caller) })
     if (outcome === 'not-found') throw new NoSuchTaskError()
     if (outcome === 'not-waiting') throw new NotWaitingError(stateName(task))
     return task
@@ -176,6 +175,15 @@ export class TaskService {
 
 function keyOf (caller: Caller): string {
   return ownerKey(caller?.owner)
+}
+
+/**
+ * The key of a task for the store. A caller with some scopes has keys of its own: neither a task of another credential
+ * of its owner nor the conflict with one tells that this key is used. A task of a hidden VAC fails, so it has none.
+ */
+function idempotencyKeyOf (caller: Caller, { skill, idempotencyKey: key }: Pick<NewTask, 'skill' | 'idempotencyKey'>): string | undefined {
+  if (!mayUse(caller, { vac: vacOfSkill(skill) })) return undefined
+  return key === undefined || mayUseAll(caller) ? key : createHash('sha256').update(`${accessKey(caller)} ${key}`).digest('base64url')
 }
 
 /** A webhook ends with the credential that set it. */

@@ -139,7 +139,7 @@ export class ToolTasks {
       if (unfit.length > 0) throw invalidParams(`the answer to ${unfit.join(', ')} has the wrong form`)
       if (Object.keys(fit).length === 0 || task.completedAt !== null) return
       const message = { parts: [{ type: 'text' as const, text: JSON.stringify(fit) }] }
-      const { outcome } = await this.#store.provideInput(ownerOf(call), task.id, message)
+      const { outcome } = await this.#store.provideInput(ownerOf(call), task.id, message, { principal: call.principal })
       if (outcome !== 'not-waiting') return
       // it runs for a moment, to wait for the answers that are still missing
       await this.#waitForInput(call, task, ASK_AGAIN_MS)
@@ -183,7 +183,9 @@ export class ToolTasks {
       await emit({ state: 'input-required' })
       return
     }
-    const { name, arguments: args, capabilities, protocolVersion, principal: maker } = task.input as TaskInput
+    const { name, arguments: args, capabilities, protocolVersion, principal: creator } = task.input as TaskInput
+    // who answered its last questions
+    const maker = task.metadata.principal as Principal | undefined ?? creator
     const principal = currentCaller(this.#options.authenticate, maker)
     const { answers, state } = dialogue
     const request = { id: task.id, headers: {} }

@@ -17,7 +17,7 @@ import { prepareQuery } from '../task-query.js'
 import { MAX_COUNTED, type Backlog } from '../backlog.js'
 import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
-  TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
+  TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, WorkOptions
 } from '../task-store.js'
 import { Connection } from './connection.js'
 import { creates, type Created, type NewEntry } from './creates.js'
@@ -303,9 +303,9 @@ class PostgresTaskStore implements TaskStore {
     return { outcome: done === undefined ? 'terminal' : 'canceled', task }
   }
 
-  async provideInput (owner: string, id: string, message: UserMessage): ReturnType<TaskStore['provideInput']> {
+  async provideInput (...[owner, id, message, metadata]: Parameters<TaskStore['provideInput']>): ReturnType<TaskStore['provideInput']> {
     const { connection, tasks, queue, readers, checkSpace, grew } = this.#now
-    const { body, chars } = inputBody(message, connection.now())
+    const { body, chars } = inputBody(message, metadata, connection.now())
     const done = await connection.transaction(async transaction => {
       const row = await tasks.lock(transaction, owner, id)
       if (row === undefined || !isWaiting(row.state)) return undefined

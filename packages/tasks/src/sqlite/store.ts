@@ -4,7 +4,7 @@ import { isTerminal, isWaiting, type TaskEvent, type TaskRecord } from '../task.
 import type { Backlog } from '../backlog.js'
 import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
-  TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
+  TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, WorkOptions
 } from '../task-store.js'
 import { canceledBody, inputBody } from '../event-bodies.js'
 import { checkSize } from '../executor.js'
@@ -271,9 +271,9 @@ class SqliteTaskStore implements TaskStore {
     return { outcome: done.event === undefined ? 'terminal' : 'canceled', task }
   }
 
-  async provideInput (owner: string, id: string, message: UserMessage): ReturnType<TaskStore['provideInput']> {
+  async provideInput (...[owner, id, message, metadata]: Parameters<TaskStore['provideInput']>): ReturnType<TaskStore['provideInput']> {
     const { commit, tasks, checkSpace, grew } = this.#now
-    const { body, chars } = inputBody(message, Date.now())
+    const { body, chars } = inputBody(message, metadata, Date.now())
     const done = await commit.write(() => {
       const row = tasks.find(owner, id)
       if (row === undefined || !isWaiting(row.state)) return { row, event: undefined }
