@@ -261,7 +261,7 @@ test('a task that another credential of its owner continues goes on with the sco
   t.strictSame(seen, ['wide', 'narrow', 'unbound', 'wide'].map(caller => ['a2a', credentials[caller]!.scopes]))
 })
 
-test('the key of a request tells nothing of a task that another credential of its owner sent with it', async t => {
+test('the key of a request shows nothing of a task that another credential of its owner sent with it', async t => {
   const scopes: Record<string, readonly string[] | undefined> = { all: undefined, docs: ['vac:docs'], both: ['vac:docs', 'vac:hidden'] }
   const authenticate = ({ headers: { authorization = '' } }: FastifyRequest): Principal => ({ owner: 'alice', scopes: scopes[authorization] })
   const vacs = createVacs({ vacs: ['docs', 'hidden'], streamInterpreter: () => 'done' })

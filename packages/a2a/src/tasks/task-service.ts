@@ -179,7 +179,7 @@ function keyOf (caller: Caller): string {
 
 /**
  * The key of a task for the store. A caller with some scopes has keys of its own: neither a task of another credential
- * of its owner nor the conflict with one tells that this key is used. A task of a hidden VAC fails, so it has none.
+ * of its owner nor the conflict with one shows that this key is used. A task of a hidden VAC fails, so it has none.
  */
 function idempotencyKeyOf (caller: Caller, { skill, idempotencyKey: key }: Pick<NewTask, 'skill' | 'idempotencyKey'>): string | undefined {
   if (!mayUse(caller, { vac: vacOfSkill(skill) })) return undefined
