@@ -56,7 +56,8 @@ export class TaskService {
   }
 
   /**
-   * Answers the question of a task, which goes on with the scopes of this caller. `stateName` gives the name of its state in the dialect.
+   * Answers the question of a task, which goes on with the scopes of this caller. `stateName` gives the name of its
+   * state in the dialect.
    * @throws A2A_TASK_NOT_FOUND, A2A_TASK_NOT_WAITING
    */
   async continueTask (caller: Caller, before: TaskRecord, message: UserMessage, push: NewPushConfig | undefined,
@@ -178,7 +179,7 @@ function keyOf (caller: Caller): string {
 }
 
 /**
- * The key of a task for the store. A caller with some scopes has keys of its own: neither a task of another credential
+ * The key of a task for the store. A caller with some scopes has separate keys: neither a task of another credential
  * of its owner nor the conflict with one shows that this key is used. A task of a hidden VAC fails, so it has none.
  */
 function idempotencyKeyOf (caller: Caller, { skill, idempotencyKey: key }: Pick<NewTask, 'skill' | 'idempotencyKey'>): string | undefined {
