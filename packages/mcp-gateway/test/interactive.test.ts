@@ -99,6 +99,23 @@ test('questions past the limit are declined', async t => {
   t.match(textOf(await call('b', 'ask')), /decline/)
 })
 
+test('a call with many open questions declines the others', async t => {
+  const { app, call } = await started(t, [bad()])
+  const body = { server: 'bad', tool: 'ask', arguments: { atOnce: 40 } }
+  let { requestState } = (await call('bad', 'ask', body.arguments)).body
+  let open: object = {}
+  const askAgain = async (): Promise<number> => {
+    const again = (await app.inject({ method: 'POST', url: '/mcp/call', payload: { ...body, requestState, inputResponses: {} } })).json()
+    requestState = again.requestState
+    open = again.inputRequests
+    return Object.keys(open).length
+  }
+  // those that the server sent after the first response come with the next
+  await until(async () => await askAgain() === 16)
+  t.equal(await askAgain(), 16)
+  t.ok(Object.keys(open).includes('input-1'))
+})
+
 test('a request that clients do not serve gets a JSON-RPC error', async t => {
   const { call } = await started(t, [bad()])
   t.match(textOf(await call('bad', 'ask', { method: 'roots/list', params: {} })), /error/)

@@ -20,6 +20,9 @@ export type CallListeners = Pick<CallOptions, 'onProgress' | 'onMessage' | 'logL
 
 interface Open { readonly question: ServerRequest, answer (response: Record<string, unknown>): void, decline (): void }
 
+/** Open questions of one call; a server that asks more at a time is declined. */
+const MAX_QUESTIONS_OF_CALL = 16
+
 /**
  * A call in progress, over one or more requests of its caller, and its options. An instance of a class and few object
  * literals: V8 allocates literals in its old space once many have survived a collection, and each kept a whole request
@@ -27,9 +30,9 @@ interface Open { readonly question: ServerRequest, answer (response: Record<stri
  */
 class Running implements CallOptions {
   // @keyed number of a question within a call | holds: what the server asks, until its caller answers | whose: the
-  //   caller | bound: of those that a server sends while the call is parked, neither the number nor the bytes are
-  //   bounded beyond maxMessageBytes for each | share: when the call is parked, the memory budget of the owner counts
-  //   those so far | test: packages/mcp-gateway/test/interactive.test.ts: questions past the limit are declined
+  //   caller | bound: MAX_QUESTIONS_OF_CALL; maxMessageBytes for each | share: when the call is parked, the memory
+  //   budget of the owner counts those so far | test: packages/mcp-gateway/test/interactive.test.ts: a call with many
+  //   open questions declines the others
   readonly questions = new Map<string, Open>()
   onProgress: CallOptions['onProgress']
   onMessage: CallOptions['onMessage']
@@ -51,7 +54,7 @@ class Running implements CallOptions {
 
   readonly ask = (question: ServerRequest, signal: AbortSignalLike): Promise<Record<string, unknown>> => {
     const can = (this.capabilities ?? ANSWERS_ALL)[question.method.split('/')[0] as 'elicitation' | 'sampling']
-    if (can === undefined || !this.hasRoom(this.principal) || this.signal.aborted) return Promise.reject(new Declined())
+    if (can === undefined || this.questions.size >= MAX_QUESTIONS_OF_CALL || !this.hasRoom(this.principal) || this.signal.aborted) return Promise.reject(new Declined())
     return new Promise((resolve, reject) => {
       const key = `input-${++this.#asked}`
       const end = (): void => {

@@ -7,6 +7,9 @@ import type { RpcChannel, Waiting } from './rpc-channel.js'
 /** Delay before a subscription that ended is requested again, in delays before a restart: 2 s by default. */
 const DELAYS = 8
 
+/** Requests that a later one has replaced, and that the server has not acknowledged, at a time. */
+const MAX_REPLACED = 16
+
 /** Keeps one `subscriptions/listen` request open, for changes of lists and resources (revision 2026-07-28). */
 export class ChangeSubscription {
   readonly #channel: RpcChannel
@@ -20,8 +23,7 @@ export class ChangeSubscription {
   #current: Id | undefined
   /** Requests that the current one replaces once it is acknowledged. */
   // @keyed number of a request of this process | holds: requests that a later one replaces | whose: the server |
-  //   bound: one for each change of the subscriptions until the server acknowledges the last request | share: of no
-  //   owner: the server holds as many | test: packages/mcp-gateway/test/odd-servers.test.ts: the subscription is
+  //   bound: MAX_REPLACED | share: of no owner: the server holds as many | test: packages/mcp-gateway/test/odd-servers.test.ts: the subscription is
   //   requested again when its stream breaks, and after the server was away
   #replaced: Id[] = []
   /** Refusals in a row. */
@@ -38,6 +40,8 @@ export class ChangeSubscription {
     if (isWatched) this.#uris.add(uri)
     else this.#uris.delete(uri)
     if (this.#current !== undefined) this.#replaced.push(this.#current)
+    // a server that acknowledges none would hold all of them
+    if (this.#replaced.length > MAX_REPLACED) this.#channel.cancel(this.#replaced.shift() as Id, 'replaced by another subscription')
     this.listen()
   }
 
