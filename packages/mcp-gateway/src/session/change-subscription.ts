@@ -23,8 +23,9 @@ export class ChangeSubscription {
   #current: Id | undefined
   /** Requests that the current one replaces once it is acknowledged. */
   // @keyed number of a request of this process | holds: requests that a later one replaces | whose: the server |
-  //   bound: MAX_REPLACED | share: of no owner: the server holds as many | test: packages/mcp-gateway/test/odd-servers.test.ts: the subscription is
-  //   requested again when its stream breaks, and after the server was away
+  //   bound: MAX_REPLACED | share: of no owner: the server holds as many | test:
+  //   packages/mcp-gateway/test/odd-servers.test.ts: the subscription is requested again when its stream breaks, and
+  //   after the server was away
   #replaced: Id[] = []
   /** Refusals in a row. */
   #refusals = 0
