@@ -93,18 +93,19 @@ async function asClient (suite) {
   const checks = []
   const waiting = [...CLIENT_SCENARIOS, ...SIGN_IN_SCENARIOS]
   await Promise.all(Array.from({ length: LANES }, async () => {
-    for (let scenario; (scenario = waiting.shift()) !== undefined;) checks.push(...await inScenario(suite, scenario))
+    for (let scenario; (scenario = waiting.shift()) !== undefined;) checks.push(...await runScenario(suite, scenario))
   }))
   report(`as a client, ${CLIENT_SUITE}`, checks)
 }
 
-async function inScenario (suite, scenario) {
+/** Runs one client scenario; resolves to its checks. */
+async function runScenario (suite, scenario) {
   const client = SIGN_IN_SCENARIOS.includes(scenario) ? 'sign-in.mjs' : 'client.mjs'
   const out = await mkdtemp(join(folder, 'out-'))
   try {
     await run(process.execPath, [suite, 'client', '--command', `"${process.execPath}" "${fixture(client)}"`, '--scenario', scenario, '-o', out], { timeout: LONGEST_RUN_MS })
   } catch {
-    // as above
+    // its exit code leaves out checks, as that of the server runs does
   }
   const [found] = (await readdir(out, { recursive: true })).filter(name => name.endsWith('checks.json'))
   const checks = await checksIn(out, [found === undefined ? scenario : dirname(found)])

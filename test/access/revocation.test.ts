@@ -243,8 +243,8 @@ test('a task that another credential of its owner continues goes on with the sco
   const app = Fastify()
   t.teardown(async () => { await app.close(); await tasks.close() })
   await app.register(a2aPlugin, { vacs, tasks, authenticate, push: false })
-  const post = async (caller: string, url: string, method: string, params: object, headers = {}): Promise<any> =>
-    (await app.inject({ method: 'POST', url, headers: { authorization: caller, ...headers }, payload: rpc(method, params) })).json().result
+  const post = async (caller: string, url: string, method: string, params: object): Promise<any> =>
+    (await app.inject({ method: 'POST', url, headers: { authorization: caller }, payload: rpc(method, params) })).json().result
   const waits = async (taskId: string, turn: number): Promise<void> => {
     await until(async () => {
       const task = await tasks.get('alice', taskId)
