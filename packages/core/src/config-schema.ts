@@ -38,9 +38,11 @@ export const McpServerConfig = Type.Object({
   args: Type.Optional(Type.Array(Type.String(), { description: 'arguments of the command' })),
   env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'environment of the child, beside the safe list' })),
   inherit_env: Type.Optional(Type.Array(Type.String(), { description: 'names of variables the child inherits; [] for none' })),
+  secret_env: Type.Optional(Type.Array(Type.String(), { description: 'names of variables whose values are removed from results and errors, beside those with the name of a secret' })),
   cwd: Type.Optional(Type.String({ description: 'folder in which the command runs' })),
   url: Type.Optional(Type.String({ description: 'address of a server reached over HTTP' })),
   headers: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'sent with every request to `url`' })),
+  secret_headers: Type.Optional(Type.Array(Type.String(), { description: 'names of headers, as `secret_env`' })),
   oauth: Type.Optional(Type.Object({
     client_id: Type.Optional(Type.String({ minLength: 1, description: 'of a registered client' })),
     client_secret: Type.Optional(Type.String({ minLength: 1 })),

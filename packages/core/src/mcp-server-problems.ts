@@ -57,6 +57,11 @@ export function mcpServerProblems (entry: Readonly<Record<string, unknown>>, whe
     problems.push({ key: 'per_owner', message: `${where}.per_owner: owners sign in to a server with a url and oauth alone`, hint: 'add `url:` and `oauth: {}`' })
   }
   const headers = Object.keys((entry.headers ?? {}) as object)
+  const marked = Array.isArray(entry.secret_headers) ? entry.secret_headers.map(String) : []
+  const absent = marked.find(name => !headers.some(header => header.toLowerCase() === name.toLowerCase()))
+  if (absent !== undefined) {
+    problems.push({ key: 'secret_headers', message: `${where}.secret_headers names ${JSON.stringify(absent)}, which is not one of its headers` })
+  }
   if (entry.per_owner === true && headers.some(name => name.toLowerCase() === 'authorization')) {
     problems.push({ key: 'headers', message: `${where}.headers has an authorization for all owners`, hint: 'remove it, or `per_owner`' })
   }

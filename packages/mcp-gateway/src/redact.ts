@@ -1,30 +1,20 @@
-/** Shorter values occur by accident: replacing them would garble the text. */
+import { base64Forms, plainForms } from './secrets/secret-forms.js'
+import { isSecretName } from './secrets/secret-name.js'
+import { secretsOf, secretsWithin } from './secrets/secret-values.js'
+
+/** Shorter values occur by accident: replacing them would garble the text. A marked one counts as a word alone. */
 const MIN_SECRET_CHARS = 6
 
-/** The same for a value whose name does not suggest a secret. */
-const MIN_UNNAMED_CHARS = 8
-
-const SECRET_NAME = /TOKEN|KEY|SECRET|PASSW|CREDENTIAL|AUTH(?!OR)|COOKIE|DATABASE_URL|CONNECTION/i
-
-/** Variables of the system and of Node.js, whose values occur in the results of many tools. */
-const SYSTEM_NAME = /^(?:HOME|USER|LOGNAME|USERNAME|SHELL|TERM|PATH|PWD|OLDPWD|HOSTNAME|LANG|LC_.*|TZ|EDITOR|PAGER|NODE_.*|npm_.*|XDG_.*|SYSTEMROOT)$/i
-
-/**
- * Values that are not secret: one short word, a path, `true`, a number of up to eight digits, a version, a locale, an
- * address of this machine, a URL without path, user and query, a media type.
- */
-const TRIVIAL = new RegExp([
-  '[A-Za-z]{1,16}', '(?:[A-Za-z]:)?[\\\\/~.].*', '[\\d.:,]{1,8}', 'v?\\d+(?:\\.\\d+)+', '[a-z]{2}_[A-Z]{2}(?:\\.[\\w-]+)?',
-  '(?:localhost|127(?:\\.\\d+){3})(?::\\d+)?', 'https?://[\\w.:[\\]-]+/?', '(?:application|text)/[\\w.+-]+'
-].map(pattern => `^${pattern}$`).join('|'))
-
 /** Deeper values are left out. Messages are not deeper; see `parseProblem`. */
-const MAX_DEPTH = 2_600
+export const MAX_DEPTH = 2_600
 
-function isSecret (name: string, value: string): boolean {
-  if (value.length < MIN_SECRET_CHARS) return false
-  if (SECRET_NAME.test(name)) return true
-  return value.length >= MIN_UNNAMED_CHARS && !SYSTEM_NAME.test(name) && !TRIVIAL.test(value)
+const MASK = '[redacted]'
+
+/** Forms of secrets, and an expression that finds them. */
+interface Wanted {
+  readonly pattern: RegExp
+  /** The name of each form's variable or header. */
+  readonly names: ReadonlyMap<string, string>
 }
 
 /**
@@ -32,32 +22,62 @@ function isSecret (name: string, value: string): boolean {
  * prevents accidents: a server that wants to can encode what it knows.
  */
 export class Redactor {
-  // @keyed token that an issuer sent, and values of the configuration | holds: nothing more | whose: the entry of a
-  //   server, or the owner of a connection | bound: one for each token since the connection began; a token response
-  //   has at most MAX_BYTES | share: the connection alone | test: packages/mcp-gateway/test/oauth.test.ts: a redirect
-  //   of the issuer is not followed, and its answer is bounded in bytes
-  readonly #secrets = new Set<string>()
-  #pattern: RegExp | undefined
+  // @keyed token that an issuer sent, and values of the configuration | holds: the name of its variable | whose: the
+  //   entry of a server, or the owner of a connection | bound: one for each token since the connection began; a token
+  //   response has at most MAX_BYTES | share: the connection alone | test: packages/mcp-gateway/test/oauth.test.ts: a
+  //   redirect of the issuer is not followed, and its answer is bounded in bytes
+  readonly #secrets = new Map<string, string>()
+  /** The forms that occur in results. */
+  #plain: Wanted | undefined
+  /** These and base64, for errors, stderr and the state of a server. */
+  #all: Wanted | undefined
 
-  /** @param values by name, such as variables and headers; those that are short or trivial are not secret */
-  constructor (values: Iterable<readonly [name: string, value: string | undefined]>) {
-    for (const [name, value = ''] of values) if (isSecret(name, value)) this.#secrets.add(value)
-    this.#compile()
+  /**
+   * @param values by name, such as variables and headers; the name decides whether a value is secret, and the passwords
+   *   of URLs are
+   * @param marked names of values that are secret as well
+   */
+  constructor (values: Iterable<readonly [name: string, value: string | undefined]>, marked: readonly string[] = []) {
+    const names = new Set(marked)
+    for (const [name, value = ''] of values) {
+      const isMarked = names.has(name)
+      const secrets = isMarked || isSecretName(name) ? secretsOf(value) : []
+      for (const secret of [...secrets, ...secretsWithin(value)]) this.#note(name, secret, isMarked ? 1 : MIN_SECRET_CHARS)
+    }
   }
 
   /** Makes another value secret, unless it is short. */
-  add (secret: string): void {
-    if (secret.length >= MIN_SECRET_CHARS) this.#secrets.add(secret)
-    this.#compile()
+  add (secret: string, name = 'oauth'): void {
+    this.#note(name, secret, MIN_SECRET_CHARS)
+    this.#plain = this.#all = undefined
   }
 
+  #note (name: string, secret: string, minChars: number): void {
+    if (secret.trim().length >= minChars && !this.#secrets.has(secret)) this.#secrets.set(secret, name)
+  }
+
+  /** Whether there is nothing to replace. */
+  get isIdle (): boolean {
+    return this.#secrets.size === 0
+  }
+
+  /** Redacts an error, a line of stderr, or another text about a server. */
   text (text: string): string {
-    return this.#pattern === undefined ? text : text.replace(this.#pattern, '[redacted]')
+    if (this.isIdle) return text
+    this.#all ??= compile(this.#secrets, secret => [...plainForms(secret), ...base64Forms(secret)])
+    return masked(text, this.#all)
   }
 
-  /** Redacts all strings and keys of a JSON value. The value itself is returned where there is nothing to redact. */
+  /** Redacts a text of a result; `found` gets the names of the secrets that it has. */
+  result (text: string, found: Set<string>): string {
+    if (this.isIdle) return text
+    this.#plain ??= compile(this.#secrets, plainForms)
+    return masked(text, this.#plain, found)
+  }
+
+  /** Redacts all strings and keys of an error. The value itself is returned where there is nothing to redact. */
   value<T> (value: T, depth = 0): T {
-    return this.#pattern === undefined ? value : this.#walk(value, depth) as T
+    return this.isIdle ? value : this.#walk(value, depth) as T
   }
 
   #walk (value: unknown, depth: number): unknown {
@@ -84,14 +104,45 @@ export class Redactor {
     }
     return isChanged ? Object.fromEntries(entries) : value
   }
+}
 
-  #compile (): void {
-    // longest first: one secret may contain another
-    const ordered = [...this.#secrets].sort((a, b) => b.length - a.length)
-    this.#pattern = ordered.length === 0 ? undefined : new RegExp(ordered.map(escape).join('|'), 'g')
+function compile (secrets: ReadonlyMap<string, string>, formsOf: (secret: string) => string[]): Wanted {
+  const names = new Map<string, string>()
+  for (const [secret, name] of secrets) {
+    const forms = secret.trim().length < MIN_SECRET_CHARS ? [secret.trim()] : formsOf(secret)
+    for (const form of forms) if (!names.has(form)) names.set(form, name)
   }
+  // longest first: one secret may contain another
+  const ordered = [...names.keys()].sort((a, b) => b.length - a.length)
+  return { names, pattern: new RegExp(ordered.map(form => form.length < MIN_SECRET_CHARS ? word(form) : escape(form)).join('|'), 'g') }
+}
+
+function masked (text: string, { pattern, names }: Wanted, found?: Set<string>): string {
+  let clean = ''
+  let from = 0
+  pattern.lastIndex = 0
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const begin = match.index
+    let end = begin
+    for (;;) {
+      end = Math.max(end, match.index + match[0].length)
+      found?.add(names.get(match[0]) ?? '')
+      // another secret may begin within this one
+      pattern.lastIndex = match.index + 1
+      const next = pattern.exec(text)
+      if (next === null || next.index >= end) break
+      match = next
+    }
+    clean += text.slice(from, begin) + MASK
+    from = pattern.lastIndex = end
+  }
+  return from === 0 ? text : clean + text.slice(from)
+}
+
+function word (text: string): string {
+  return `(?<!\\w)${escape(text)}(?!\\w)`
 }
 
 function escape (text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 }

@@ -239,3 +239,19 @@ test('an option that is unknown, or out of its bounds, is refused by name', asyn
     await t.rejects(async () => await Fastify().register(mcpGatewayPlugin, options as never), { code: 'MCP_GATEWAY_OPTIONS' })
   }
 })
+
+test('headers with the name of a secret, marked headers and credentials of the URL are removed from what a server sends, other headers stay', async t => {
+  const url = await upstream(t, ({ id, method }, headers, res) => {
+    if (method !== 'tools/call') return false
+    const seen = { ...headers, url: 'of-the-url', basic: 'Basic bWU6b2YtdGhlLXVybA==' }
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: JSON.stringify(seen) }] } }))
+    return true
+  })
+  const address = new URL(url)
+  address.searchParams.set('api_key', 'of-the-url')
+  const headers = { Authorization: 'Bearer of-the-header', 'X-Api-Key': 'key-of-header', 'X-Team': 'team-of-header', 'X-Region': 'eu-central-1' }
+  const { call } = await started(t, [{ name: 'own', url: address.href, headers, secret_headers: ['x-team'] }])
+  const { body } = await call('own', 'a')
+  t.match(JSON.parse(body.result.content[0].text), { authorization: '[redacted]', 'x-api-key': '[redacted]', 'x-team': '[redacted]', 'x-region': 'eu-central-1', url: '[redacted]' })
+  await t.rejects(started(t, [{ name: 'own', url, headers, secret_headers: ['X-Taem'] }]), /secret_headers names "X-Taem", which is not one of its headers/)
+})

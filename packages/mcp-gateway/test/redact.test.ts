@@ -1,27 +1,82 @@
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { test } from 'tap'
 import { Redactor } from '../src/redact.js'
-import { bad, started } from './fixtures/app.js'
+import { isSecretName } from '../src/secrets/secret-name.js'
+import { bad, folder, published, started, textOf } from './fixtures/app.js'
 
-test('known secrets are taken out of texts, the longer first, and short words are left', t => {
-  const redact = new Redactor([['A_TOKEN', 'secret-one'], ['B', 'secret-one-and-two'], ['C_KEY', 'x'], ['API_KEY', 'from-the-environment'], ['HOME', '/home/somebody']])
+const SETTINGS = fileURLToPath(new URL('fixtures/settings-server.mjs', import.meta.url))
+
+/** A server whose results, schemas, names and URIs are full of its environment. */
+const settings = (env: Record<string, string>, more = {}): object => ({ name: 'settings', command: process.execPath, args: [SETTINGS], env, ...more })
+
+test('a name is that of a secret by its words', t => {
+  for (const name of [
+    'TOKEN', 'GITHUB_TOKEN', 'githubToken', 'X-Auth-Token', 'NGROK_AUTHTOKEN', 'TOKEN2', 'API_KEY', 'apiKey', 'OPENAI_APIKEY', 'X-Api-Key', 'API_KEYS', 'AWS_SECRET_ACCESS_KEY', 'SECRET_KEY_BASE',
+    'clientSecret', 'DB_PASSWORD', 'PGPASSWORD', 'DB_PASSWD', 'SMTP_PASS', 'MYSQL_PWD', 'SSH_PASSPHRASE', 'CREDENTIAL', 'GOOGLE_CREDENTIALS', 'NPM_AUTH', 'npm_config__auth', 'AUTH_HEADER',
+    'authorization', 'Proxy-Authorization', 'Cookie', 'GITHUB_PAT', 'AZURE_DEVOPS_EXT_PAT', '--api-key'
+  ]) t.ok(isSecretName(name), name)
+  for (const name of [
+    'MAX_TOKENS', 'TOKENIZER', 'AUTHOR', 'KEYBOARD', 'MONKEY', 'COMPASS', 'PATH', 'PWD', 'OLDPWD', 'AWS_REGION', 'JIRA_USERNAME', 'TZ', 'MODEL', 'DATABASE_URL', 'X-Tenant', 'SSH_AUTH_SOCK',
+    'XAUTHORITY', 'GOOGLE_APPLICATION_CREDENTIALS', 'AWS_WEB_IDENTITY_TOKEN_FILE', 'AUTH_URL', 'KEY_PATH', 'TOKEN_TTL', 'AUTH_MODE', 'COOKIE_DOMAIN', 'OAUTH_SCOPES', 'KEYCLOAK_REALM', 'PATTERN', 'SECRETARY', 'PASSENGERS', ''
+  ]) t.notOk(isSecretName(name), name)
+  t.end()
+})
+
+test('known secrets are taken out of texts, the longer first, overlapping ones together, and short words are left', t => {
+  const redact = new Redactor([['A_TOKEN', 'secret-one'], ['B_TOKEN', 'secret-one-and-two'], ['C_KEY', 'x'], ['API_KEY', 'from-the-environment'], ['HOME', '/home/somebody']])
   t.equal(redact.text('secret-one-and-two secret-one x from-the-environment /home/somebody'), '[redacted] [redacted] x [redacted] /home/somebody')
+  const overlapping = new Redactor([['A_TOKEN', 'abcdef123'], ['B_TOKEN', '123ghijkl'], ['C_TOKEN', '\u{1f511}key-of-emoji']])
+  t.equal(overlapping.text('<abcdef123ghijkl> abcdef123 123ghijkl \u{1f511}key-of-emoji'), '<[redacted]> [redacted] [redacted] [redacted]')
   t.end()
 })
 
-test('a value is secret whatever its name, except short and trivial ones and those of the system', t => {
-  for (const value of ['canary-1234567', 'hunter2hunter2', 'https://hooks.example.com/T000/B000', 'https://ada:pw@example.com', 'ada@example.com']) {
-    t.equal(new Redactor([['PLAIN', value]]).text(`it is ${value}.`), 'it is [redacted].', value)
+test('the name decides: an ordinary value is not secret, whatever it looks like', t => {
+  for (const value of ['eu-central-1', 'Europe/Berlin', 'gpt-4o-mini', '2026-11-27', 'ada@example.com', 'canary-1234567', 'https://hooks.example.com/T000/B000', 'https://ada.lovelace@example.com/x']) {
+    t.equal(new Redactor([['PLAIN', value]]).text(`it is ${value}.`), `it is ${value}.`, value)
+    t.equal(new Redactor([['PLAIN', value]], ['PLAIN']).text(`it is ${value}.`), 'it is [redacted].', `${value}, marked`)
   }
-  for (const value of ['production', 'true', '8080', '/data/files', 'C:\\data', '~/notes', 'en_US.UTF-8', '20.20.2', 'localhost:8080', '127.0.0.1:9', 'https://api.example.com', 'application/json', 'short-1']) {
-    t.equal(new Redactor([['PLAIN', value]]).text(value), value, value)
-  }
-  t.equal(new Redactor([['MY_PASSWORD', 'production']]).text('production'), '[redacted]', 'the name suggests a secret')
-  t.equal(new Redactor([['PWD', 'not-a-path-123']]).text('not-a-path-123'), 'not-a-path-123', 'a variable of the system')
+  t.equal(new Redactor([['MY_PASSWORD', 'production']]).text('production'), '[redacted]')
+  t.equal(new Redactor([['PIN', '1234']], ['PIN']).text('1234, 12345, "1234"'), '[redacted], 12345, "[redacted]"', 'a short one is marked: it counts as a word')
   t.end()
 })
 
-test('strings and keys of a value are redacted at any depth, and a value without secrets stays the same object', t => {
-  const redact = new Redactor([['A', 'canary-1234567']])
+test('credentials within an ordinary value are secret', t => {
+  for (const [value, ...secrets] of [
+    ['postgres://ada:p%40ssw0rd@db.example.com/app', 'p%40ssw0rd', 'p@ssw0rd'],
+    ['https://ghp_0123456789abcdefghij@github.com/a/b', 'ghp_0123456789abcdefghij'],
+    ['https://api.example.com/mcp?page=1&api_key=abc-key-123&x=1', 'abc-key-123'],
+    ['DefaultEndpointsProtocol=https;AccountName=mystore;AccountKey=c2VjcmV0LWtleQ==;EndpointSuffix=core', 'c2VjcmV0LWtleQ=='],
+    ['host=localhost user=adalovelace password=hunter22', 'hunter22'],
+    ['{"Authorization": "Bearer ntn_123456", "Notion-Version": "2022-06-28"}', 'ntn_123456'],
+    ['Authorization: Bearer of-the-header', 'of-the-header']
+  ] as Array<[string, ...string[]]>) {
+    const redact = new Redactor([['PLAIN', value]])
+    for (const secret of secrets) t.equal(redact.text(`<${secret}>`), '<[redacted]>', secret)
+    t.equal(redact.text('db.example.com ada api.example.com mystore adalovelace 2022-06-28'), 'db.example.com ada api.example.com mystore adalovelace 2022-06-28')
+  }
+  t.equal(new Redactor([['authorization', `Basic ${Buffer.from('ada:my-password').toString('base64')}`]]).text('my-password'), '[redacted]')
+  t.end()
+})
+
+test('a secret is found in the forms that texts have', t => {
+  const key = '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n'
+  const redact = new Redactor([['PRIVATE_KEY', key], ['DB_PASSWORD', 'p"q\\r/s t+u'], ['API_TOKEN', 'token-of-jira']])
+  for (const text of [JSON.stringify({ k: key }), key, 'MIIEvQIBADANBgkq', 'at line 2: hkiG9w0BAQEFAASC']) t.notMatch(redact.text(text), /MIIEvQ|hkiG9w/, text)
+  t.equal(redact.text('-----BEGIN PRIVATE KEY-----'), '-----BEGIN PRIVATE KEY-----')
+  for (const text of ['p"q\\r/s t+u', JSON.stringify('p"q\\r/s t+u').slice(1, -1), encodeURIComponent('p"q\\r/s t+u'), 'p%22q%5Cr%2Fs+t%2Bu', 'p%22q%5cr%2fs%20t%2bu']) t.equal(redact.text(`<${text}>`), '<[redacted]>', text)
+  for (const user of ['a', 'ab', 'abc', 'ada@example.com']) {
+    const clean = redact.text(`authorization: Basic ${Buffer.from(`${user}:token-of-jira`).toString('base64')}`)
+    const left = Buffer.from(clean.replace('[redacted]', '').split('Basic ')[1]!, 'base64').toString()
+    t.match(clean, /\[redacted\]/, user)
+    t.notMatch(left, /token-of|of-jira/, user)
+  }
+  t.end()
+})
+
+test('strings and keys of an error are redacted at any depth, and a value without secrets stays the same object', t => {
+  const redact = new Redactor([['A_KEY', 'canary-1234567']])
   const clean = { a: [1, null, { b: 'nothing' }] }
   const deep = (text: string): unknown => JSON.parse(`${'{"a":['.repeat(1_250)}"${text}"${']}'.repeat(1_250)}`)
   t.equal(JSON.stringify(redact.value(deep('x canary-1234567'))), JSON.stringify(deep('x [redacted]')))
@@ -30,17 +85,63 @@ test('strings and keys of a value are redacted at any depth, and a value without
   t.end()
 })
 
-test('a secret of the environment is in no result, error, description, progress or list of its server', async t => {
+test('a secret of the environment is in no text of a result, error, description or list of its server', async t => {
   const secret = 'canary-7b1c9d-value'
-  const env = { ...process.env, PLAIN_NAME: secret }
-  const { call, get } = await started(t, [bad({ leak: 'PLAIN_NAME' })], { env })
-  const answers = [
-    await call('bad', 'leak'), await call('bad', 'leak', { isError: true }), await call('bad', 'leak', { isRpcError: true }),
-    await get('/mcp/tools/bad'), await get('/mcp/servers'), await get('/mcp/openapi.json')
-  ]
-  const text = JSON.stringify(answers)
-  t.notMatch(text, secret)
-  t.match(answers[0], { status: 200, body: { result: { content: [{ text: '[redacted]' }] } } })
+  const env = { ...process.env, CANARY_TOKEN: secret }
+  const lines: unknown[] = []
+  const log = { debug () {}, info () {}, error () {}, warn: (obj: object, message?: string) => { lines.push([obj, message]) } }
+  const { call, get } = await started(t, [bad({ leak: 'CANARY_TOKEN' })], { env, log })
+  const answers = [await call('bad', 'leak'), await call('bad', 'leak', { isError: true }), await call('bad', 'leak', { isRpcError: true })]
+  const lists = [await get('/mcp/tools/bad'), await get('/mcp/servers'), await get('/mcp/openapi.json')]
+  t.notMatch(JSON.stringify([answers.slice(1), lists]), secret)
+  t.match(answers[0], { status: 200, body: { result: { content: [{ text: '[redacted]' }], structuredContent: { deep: [{ [secret]: '[redacted]' }] } } } }, 'a key of a result stays')
   t.match(answers[1], { status: 500, body: { code: 'MCP_TOOL_FAILED', details: { result: { content: [{ text: '[redacted]' }], structuredContent: { deep: [{ '[redacted]': '[redacted]' }] } } } } })
   t.match(answers[2], { status: 500, body: { code: 'MCP_CALL_FAILED', details: { data: { why: '[redacted]' } } } })
+  t.match(lines.filter(line => /in their place/.test(JSON.stringify(line))), [[{ mcpServer: 'bad', secrets: ['CANARY_TOKEN'] }]], 'one line names the server and the variable')
+})
+
+test('ordinary settings of a server stay in its results, schemas, names, URIs and keys, and secrets leave texts alone', async t => {
+  const env = { AWS_REGION: 'eu-central-1', BASE: 'https://wiki.example.com', ME: 'ada@example.com', PROJECT: 'my-project', API_TOKEN: 'eu-central-1-token', COLOUR: 'ultramarine' }
+  const { call, get, app } = await started(t, [settings(env, { secret_env: ['COLOUR'] })])
+  const { tools } = (await get('/mcp/tools/settings')).body
+  t.match(tools.find(({ name }: { name: string }) => name === 'search_my-project'), { inputSchema: { properties: { region: { enum: ['eu-central-1', 'ultramarine'], default: 'eu-central-1', const: undefined }, 'eu-central-1-token': {} } } })
+  const { status, body } = await call('settings', 'search_my-project', { region: 'ultramarine' })
+  t.equal(status, 200, 'the server gets what it lists')
+  const [text, image, link, embedded, blob] = body.result.content
+  t.strictSame(JSON.parse(text.text), { region: 'eu-central-1', base: 'https://wiki.example.com', me: 'ada@example.com', token: '[redacted]', colour: '[redacted]', got: { region: '[redacted]' } })
+  t.equal(Buffer.from(image.data, 'base64').toString(), 'eu-central-1-token')
+  t.match(link, { uri: 'https://wiki.example.com/eu-central-1-token', name: 'eu-central-1-token', description: 'the token is [redacted]' })
+  t.match(embedded.resource, { uri: 'https://wiki.example.com/eu-central-1-token', text: 'it is [redacted] in eu-central-1' })
+  t.equal(blob.resource.blob, Buffer.from('eu-central-1-token').toString('base64'))
+  t.strictSame(body.result.structuredContent, { 'eu-central-1': { name: '[redacted]', uri: 'x?token=[redacted]' }, 'eu-central-1-token': 1 })
+  const { resources } = (await get('/mcp/resources')).body
+  t.match(resources, [{ uri: 'https://wiki.example.com/eu-central-1-token', description: 'the token is [redacted]' }])
+  const read = await app.inject({ method: 'POST', url: '/mcp/resources/read', payload: { server: 'settings', uri: resources[0].uri } })
+  t.match(read.json(), { contents: [{ uri: resources[0].uri, text: '[redacted] in eu-central-1' }] })
+})
+
+test('a file that is read, edited and written over the published file server keeps its bytes', async t => {
+  const dir = realpathSync(folder(t))
+  mkdirSync(join(dir, 'eu-central-1'))
+  const path = join(dir, 'eu-central-1', 'gpt-4o-mini.md')
+  const content = 'region: eu-central-1\ntz: Europe/Berlin\nmodel: gpt-4o-mini\nby ada@example.com on 2026-11-27, see https://wiki.example.com/x?y=1\nmax: 200000\n'
+  writeFileSync(path, content)
+  const env = { AWS_REGION: 'eu-central-1', TZ: 'Europe/Berlin', MODEL: 'gpt-4o-mini', JIRA_USERNAME: 'ada@example.com', SINCE: '2026-11-27', BASE: 'https://wiki.example.com/x?y=1', MAX_TOKENS: '200000', DIR: dir }
+  const { call } = await started(t, [{ ...published('filesystem', dir), env }])
+  const read = await call('filesystem', 'read_text_file', { path })
+  t.equal(textOf(read), content)
+  const found = textOf(await call('filesystem', 'search_files', { path: dir, pattern: '**/*.md' })).trim()
+  t.equal(found, path)
+  await call('filesystem', 'write_file', { path: found, content: textOf(read) })
+  t.equal(readFileSync(path, 'utf8'), content)
+  const edit = { oldText: 'model: gpt-4o-mini', newText: 'model: gpt-4o-mini, eu-central-1' }
+  t.match(textOf(await call('filesystem', 'edit_file', { path, edits: [edit] })), /\+model: gpt-4o-mini, eu-central-1/)
+  t.equal(readFileSync(path, 'utf8'), content.replace(edit.oldText, edit.newText))
+})
+
+test('secrets among the arguments of a command are not in its errors', async t => {
+  const { call, get } = await started(t, [{ name: 'args', command: process.execPath, args: ['-e', 'console.error(process.argv.slice(1).join(" ")); process.exit(1)', '--', '--api-key', 'key-in-argv', 'postgres://ada:pw-in-argv@db/x', '--region=eu-central-1'] }])
+  const text = JSON.stringify([await call('args', 'x'), await get('/mcp/servers')])
+  t.notMatch(text, /key-in-argv|pw-in-argv/)
+  t.match(text, /--api-key \[redacted\] postgres:\/\/ada:\[redacted\]@db\/x --region=eu-central-1/)
 })

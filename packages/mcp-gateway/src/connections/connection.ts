@@ -3,6 +3,7 @@ import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Log } from '@polyvac/core'
 import type { Authorization } from './authorization.js'
 import type { Limits } from '../options.js'
+import type { EnvironmentRule } from '../config/child-environment.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { ToolCatalogOptions } from '../session/tool-catalog.js'
 import type { Callers } from '../session/open-work.js'
@@ -12,7 +13,7 @@ import type { Redactor } from '../redact.js'
 import { shortened } from '../session/tool-text.js'
 
 /** The parts that all connections of a gateway share. */
-export interface ConnectionContext {
+export interface ConnectionContext extends EnvironmentRule {
   readonly limits: Limits
   readonly log: Log
   readonly onChange: (kinds: readonly ListKind[]) => void
@@ -28,6 +29,8 @@ export interface ConnectionContext {
 const explosiveGate = new LogGate()
 /** A server may send requests all the time. */
 const unassignedGate = new LogGate()
+/** Each result of a server may have a secret. */
+const secretGate = new LogGate()
 
 /** Tools of one log line. */
 const MAX_LOGGED_TOOLS = 20
@@ -59,10 +62,19 @@ export function sessionOptions (
       const named = tools.slice(0, MAX_LOGGED_TOOLS).map(tool => redact.text(tool))
       const fields = { mcpServer: name, method, reason, callsInFlight, tools: named, suppressed }
       if (data === undefined) log.warn(fields, 'a question of an MCP server was declined: its call is not certain')
-      else log.info({ ...fields, data: redact.text(shortened(JSON.stringify(data))) }, 'a log message of an MCP server was passed to no caller: its call is not certain')
+      else log.info({ ...fields, data: shortened(JSON.stringify(data)) }, 'a log message of an MCP server was passed to no caller: its call is not certain')
+    },
+    onSecrets (secrets) {
+      const suppressed = secretGate.pass(`${name} ${secrets.join(' ')}`)
+      if (suppressed !== undefined) log.warn({ mcpServer: name, secrets, suppressed }, 'a result of an MCP server had the values of these variables or headers, and has [redacted] in their place')
     },
     onTrouble: err => log.debug({ mcpServer: name, err: redact.text(err.message) }, 'trouble with an MCP server')
   }
+}
+
+/** The variables that the configuration of the service reads: their values may be in any entry. */
+export function ownVariables ({ env, secretEnv }: EnvironmentRule): Array<readonly [name: string, value: string | undefined]> {
+  return secretEnv.map(name => [name, env[name]])
 }
 
 /** How a connection ended. */

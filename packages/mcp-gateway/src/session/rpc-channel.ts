@@ -1,6 +1,7 @@
 import { isRecord, LightAbort, memoryBudget, type AbortSignalLike, type HeldBytes } from '@polyvac/core/plugin'
 import { CODES, type CallProgress, type LogMessage } from '@polyvac/mcp-protocol'
 import { RpcError, type Id, type RpcMessage } from '../protocol/json-rpc.js'
+import type { MessageRedactor } from './redact-message.js'
 import type { Transport, TransportEvents } from './transport.js'
 
 /** Cancelled requests that are remembered. */
@@ -13,6 +14,7 @@ export class ConnectionClosedError extends Error {}
 export interface Waiting {
   /** It stays open for the whole session, such as `subscriptions/listen`. */
   readonly isStanding?: boolean
+  readonly method?: string
   /** For whom its response is counted in the memory budget. */
   readonly owner?: string | undefined
   answered (result: Record<string, unknown>): void
@@ -38,7 +40,7 @@ export interface RpcHandlers {
   closed (): void
   trouble (err: Error): void
   /** Removes secrets from what the server sent. */
-  read (message: RpcMessage): RpcMessage
+  readonly redact: MessageRedactor
 }
 
 /** JSON-RPC over one transport: requests with their progress, requests of the server, notifications. */
@@ -137,17 +139,18 @@ export class RpcChannel implements TransportEvents {
 
   message (message: RpcMessage, related?: Id, long?: HeldBytes): void {
     this.heardAt = performance.now()
-    const { id, method, params, result, error } = this.#handlers.read(message)
+    const { id, method, params, result, error } = message
+    const { redact } = this.#handlers
     if (method === undefined) return this.#answer(id as Id, result, error, long)
     const read = isRecord(params) ? params : {}
-    if (id !== undefined) return this.#serve(id, method, read, related)
+    if (id !== undefined) return this.#serve(id, method, redact.question(read), related)
     switch (method) {
       case 'notifications/progress': {
         const { progressToken, ...progress } = read as unknown as { progressToken?: Id } & CallProgress
-        return this.#call(() => this.#waiting[progressToken as Id]?.progressed(progress))
+        return this.#call(() => this.#waiting[progressToken as Id]?.progressed(redact.progress(progress)))
       }
       case 'notifications/message': {
-        return this.#call(() => this.#handlers.logged(read as unknown as LogMessage, this.#carrier(related)))
+        return this.#call(() => this.#handlers.logged(redact.log(read as unknown as LogMessage), this.#carrier(related)))
       }
       case 'notifications/cancelled': {
         const { requestId, reason } = read as { requestId?: Id, reason?: unknown }
@@ -179,9 +182,10 @@ export class RpcChannel implements TransportEvents {
       // until its caller has it, who counts what it keeps
       setImmediate(() => held.release())
     }
-    if (isRecord(error)) waiting.failed(errorOf(error))
-    else if (isRecord(result)) waiting.answered(result)
-    else waiting.failed(new RpcError(CODES.internalError, 'the result is not an object', { result }))
+    const { redact } = this.#handlers
+    if (isRecord(error)) waiting.failed(errorOf(redact.error(error)))
+    else if (isRecord(result)) waiting.answered(redact.result(waiting.method, result))
+    else waiting.failed(errorOf(redact.error({ code: CODES.internalError, message: 'the result is not an object', data: { result } })))
   }
 
   #serve (id: Id, method: string, params: Record<string, unknown>, related: Id | undefined): void {

@@ -14,6 +14,7 @@ import { ListCache } from './list-cache.js'
 import { PendingRequest, type PendingRequestOptions } from './pending-request.js'
 import { OpenWork, type Callers, type Work } from './open-work.js'
 import { awaitModernTask, awaitTask, wantsTask, type AwaitedTaskParts } from './poll-task.js'
+import { MessageRedactor } from './redact-message.js'
 import { RpcChannel, type Waiting } from './rpc-channel.js'
 import { answersTo, ServerRequests, type UnassignedMessage } from './server-requests.js'
 import { TaskLedger } from './task-ledger.js'
@@ -52,6 +53,8 @@ export interface SessionOptions extends ToolCatalogOptions {
   /** A subscribed resource has changed. */
   readonly onUpdated: (uri: string) => void
   readonly onTrouble: (err: Error) => void
+  /** Values of these variables and headers were replaced in a result. */
+  readonly onSecrets: (names: readonly string[]) => void
   /** A request of the server was declined, or a log message passed to no caller, because its call is not certain. */
   readonly onUnassigned: (message: UnassignedMessage) => void
   readonly callers: Callers
@@ -97,7 +100,7 @@ export class Session {
         this.#ended?.()
       },
       trouble: options.onTrouble,
-      read: value => options.redact.value(value)
+      redact: new MessageRedactor(options.redact, options.onSecrets)
     }, options.isModern ? ENVELOPE : undefined)
     this.ended = new Promise(resolve => { this.#ended = resolve })
     this.#subscription = options.isModern ? new ChangeSubscription(this.requests, options.limits) : undefined
@@ -135,12 +138,19 @@ export class Session {
     await within(this.requests.open(), timeoutMs, () => { throw new CallTimeoutError(name, timeoutMs / 1000) })
     const send = (method: string, params: object): Promise<ToolResult> => this.#timed(timeoutMs, method, params)
     if (this.isModern) {
-      this.#facts = await discover(send)
+      this.#facts = this.#shown(await discover(send))
       this.#subscription?.listen()
     } else {
-      this.#facts = await initialize(send)
+      this.#facts = this.#shown(await initialize(send))
       await this.requests.initialized(this.#facts.revision)
     }
+  }
+
+  /** The name and version of a server are shown with its state. */
+  #shown (facts: ServerFacts): ServerFacts {
+    const { redact } = this.#options
+    const { name, version } = facts.info
+    return { ...facts, info: { name: redact.text(name), version: redact.text(version) } }
   }
 
   #capability (name: string): Readonly<Record<string, unknown>> | undefined {

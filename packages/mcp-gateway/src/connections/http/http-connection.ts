@@ -8,7 +8,7 @@ import { Session } from '../../session/session.js'
 import { shortened } from '../../session/tool-text.js'
 import type { Transport } from '../../session/transport.js'
 import { causeOf, isUnreachable, type Cause } from '../cause.js'
-import { sessionOptions, type Binding, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
+import { ownVariables, sessionOptions, type Binding, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { Redactor } from '../../redact.js'
 import type { Authorization } from '../authorization.js'
 import { HttpError } from './exchange.js'
@@ -24,6 +24,9 @@ const GOODBYE_MS = 200
 
 /** Longest wait in ms for the response to `server/discover` of a server whose era is not known. */
 const PROBE_MS = 5_000
+
+/** Characters of a response that are searched for secrets, of which fewer are shown. */
+const MAX_READ_CHARS = 8_000
 
 /** A connection over HTTP: Streamable HTTP of either era, or HTTP with SSE of 2024-11-05. */
 export class HttpConnection implements Connection {
@@ -54,12 +57,11 @@ export class HttpConnection implements Connection {
     this.#known = known
     this.missingEnv = unfilledVariables(config)
     this.isMisconfigured = this.missingEnv.length > 0
-    const bearer = Object.entries(headers).map(([name, value]) => [name, value.replace(/^(?:Bearer|Basic) /i, '')] as const)
-    this.redact = new Redactor([...Object.entries(headers), ...bearer])
-    const { client_id: id, client_secret: secret } = oauth ?? {}
-    if (secret !== undefined) {
-      for (const form of [secret, encodeURIComponent(secret), Buffer.from(`${id}:${secret}`).toString('base64')]) this.redact.add(form)
-    }
+    const marked = new Set(config.secret_headers?.map(name => name.toLowerCase()))
+    const values = [...Object.entries(headers), ['url', config.url] as const, ...ownVariables(parts)]
+    this.redact = new Redactor(values, [...Object.keys(headers).filter(name => marked.has(name.toLowerCase())), ...config.secret_env ?? []])
+    const { client_secret: secret } = oauth ?? {}
+    if (secret !== undefined) this.redact.add(secret, 'oauth.client_secret')
     this.#url = new URL(this.isMisconfigured ? 'http://localhost' : config.url ?? '')
   }
 
@@ -139,10 +141,15 @@ export class HttpConnection implements Connection {
 
   problemOf (err: unknown): string {
     if (err instanceof CallTimeoutError) return `it did not answer within ${this.#parts.limits.startTimeoutMs / 1000} s`
-    if (err instanceof HttpError) return this.redact.text(shortened(statusText(err)))
+    if (err instanceof HttpError) return this.#shown(statusText(err))
     const { message, code = 'no reason given', cause } = err as Partial<ErrnoException> & { cause?: Partial<ErrnoException> }
     const why = cause?.message || cause?.code
-    return this.redact.text(shortened(`${message || code}${why === undefined ? '' : `: ${why}`}`))
+    return this.#shown(`${message || code}${why === undefined ? '' : `: ${why}`}`)
+  }
+
+  /** Redacted before it is shortened: half of a secret is not found. */
+  #shown (text: string): string {
+    return shortened(this.redact.text(text.slice(0, MAX_READ_CHARS)))
   }
 
   async isStale (err: unknown): Promise<boolean> {

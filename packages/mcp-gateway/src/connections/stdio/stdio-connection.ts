@@ -1,13 +1,15 @@
 import { resolve } from 'node:path'
-import { childEnvironment, type EnvironmentRule } from '../../config/child-environment.js'
+import { childEnvironment } from '../../config/child-environment.js'
 import { causeOf, type Cause } from '../cause.js'
-import { sessionOptions, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
+import { ownVariables, sessionOptions, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { Redactor } from '../../redact.js'
+import { secretsOfArguments } from '../../secrets/secret-values.js'
 import { describeExit, type Exit } from './server-process.js'
 import { RpcError } from '../../protocol/json-rpc.js'
 import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
+import { LINE_CHARS } from './stderr-ring.js'
 import { StdioTransport } from './stdio-transport.js'
 
 /** Code of the handshake's timeout. */
@@ -17,7 +19,7 @@ const TIMED_OUT = 'MCP_CALL_TIMEOUT'
 const MAX_GARBAGE_LINES = 5
 
 /** The additional context of connections to child processes. */
-export interface StdioContext extends ConnectionContext, EnvironmentRule {
+export interface StdioContext extends ConnectionContext {
   readonly watch: OrphanWatchdog
   /** Working directory of commands. */
   readonly folder: string
@@ -46,7 +48,8 @@ export class StdioConnection implements Connection {
     this.missingEnv = [...new Set([...missing, ...unfilled])]
     this.isMisconfigured = unfilled.length > 0
     // the variables of the child, and those that the service keeps from it
-    this.redact = new Redactor([...Object.entries(env), ...parts.secretEnv.map(name => [name, parts.env[name]] as const)])
+    this.redact = new Redactor([...Object.entries(env), ...ownVariables(parts)], config.secret_env)
+    for (const [name, secret] of secretsOfArguments(config.args ?? [])) this.redact.add(secret, name)
     this.#transport = new StdioTransport(
       { command: config.command ?? '', args: config.args ?? [], env, cwd: resolve(folder, config.cwd ?? '.'), stderrLines: limits.stderrLines },
       watch,
@@ -59,7 +62,7 @@ export class StdioConnection implements Connection {
         onMute: problem => { this.#mute = `${problem} and was ended` },
         onGarbage: line => {
           if (this.#garbage++ < MAX_GARBAGE_LINES) this.#transport.child?.stderr.add(`stdout: ${line}`)
-          if (this.#garbage === 1) log.warn({ mcpServer: config.name, line: this.redact.text(line.slice(0, 200)) }, 'an MCP server writes lines to stdout that are not messages')
+          if (this.#garbage === 1) log.warn({ mcpServer: config.name, line: this.redact.text(line).slice(0, 200) }, 'an MCP server writes lines to stdout that are not messages')
         }
       })
     const isModern = known.binding === 'modern'
@@ -128,7 +131,7 @@ export class StdioConnection implements Connection {
   }
 
   stderr (): readonly string[] {
-    return this.#transport.child?.stderr.lines().map(line => this.redact.text(line)) ?? []
+    return this.#transport.child?.stderr.lines().map(line => this.redact.text(line).slice(0, LINE_CHARS)) ?? []
   }
 
   problemOf (err: unknown): string {
