@@ -1,4 +1,3 @@
-import { isRecord } from '@polyvac/core/plugin'
 import { cleanText } from './clean-text.js'
 
 type Item = Readonly<Record<string, unknown>>
@@ -10,7 +9,7 @@ const MAX_ITEM_CHARS = 256 * 1024
 /** Deepest nesting of a definition. */
 const MAX_ITEM_DEPTH = 64
 
-/** A definition without hidden characters and with bounded texts, or why it is left out. */
+/** A definition whose names, titles and descriptions have no hidden characters and are bounded, or why it is left out. */
 export type CleanItem = { readonly item: Item, readonly chars: number } | { readonly problem: string }
 
 /** @param id the key of its name or URI, which callers repeat: it is not changed */
@@ -19,20 +18,61 @@ export function cleanItem (item: Item, id: string): CleanItem {
   if (name.length > MAX_NAME_CHARS) return { problem: `its ${id} is longer than ${MAX_NAME_CHARS} characters` }
   if (cleanText(name) !== name || /[\n\t]/.test(name)) return { problem: `its ${id} has characters that are not visible` }
   const state = { isTooDeep: false }
-  const clean = cleaned(item, state, 0) as Item
+  const clean = cleaned(item, 'definition', state, 0) as Item
   if (state.isTooDeep) return { problem: `its definition is nested deeper than ${MAX_ITEM_DEPTH} levels` }
   const chars = JSON.stringify(clean).length
   return chars > MAX_ITEM_CHARS ? { problem: `its definition is longer than ${MAX_ITEM_CHARS} characters` } : { item: clean, chars }
 }
 
-function cleaned (value: unknown, state: { isTooDeep: boolean }, depth: number): unknown {
-  if (typeof value === 'string') return cleanText(value)
+/** Which part of a definition a value is: it decides what is a text for people and models. */
+type Part = 'definition' | 'schema' | 'schemas' | 'properties' | 'data'
+
+/** Texts of each part. Anything else is data: enums, patterns, defaults, icons and `_meta` are sent back. */
+const TEXTS: Readonly<Record<Part, ReadonlySet<string>>> = {
+  definition: new Set(['name', 'title', 'description']),
+  schema: new Set(['title', 'description', 'markdownDescription', '$comment']),
+  schemas: new Set(),
+  properties: new Set(),
+  data: new Set()
+}
+
+const PARTS_OF_DEFINITIONS: Readonly<Record<string, Part>> = {
+  inputSchema: 'schema', outputSchema: 'schema', arguments: 'definition', annotations: 'definition'
+}
+
+/** Keywords that do not hold a schema. */
+const PARTS_OF_SCHEMAS: Readonly<Record<string, Part>> = {
+  enum: 'data', const: 'data', default: 'data', examples: 'data', example: 'data',
+  required: 'properties', dependentRequired: 'properties', properties: 'schemas', patternProperties: 'schemas', $defs: 'schemas', definitions: 'schemas', dependentSchemas: 'schemas', dependencies: 'schemas'
+}
+
+/**
+ * Tags and variation selectors, which can write a whole text that people do not see. Names of properties lose only
+ * these: other characters may be part of a name that the server needs.
+ */
+const SMUGGLED = /[\u{E0000}-\u{E0FFF}]/gu
+
+function nameOfProperty (name: string): string {
+  return name.replace(SMUGGLED, '')
+}
+
+function partOf (part: Part, key: string): Part {
+  if (part === 'definition') return Object.hasOwn(PARTS_OF_DEFINITIONS, key) ? PARTS_OF_DEFINITIONS[key]! : 'data'
+  if (part === 'schema') return Object.hasOwn(PARTS_OF_SCHEMAS, key) ? PARTS_OF_SCHEMAS[key]! : 'schema'
+  // a property may have the name of a keyword
+  return part === 'schemas' ? 'schema' : part
+}
+
+function cleaned (value: unknown, part: Part, state: { isTooDeep: boolean }, depth: number): unknown {
+  if (typeof value === 'string' && part === 'properties') return nameOfProperty(value)
   if (typeof value !== 'object' || value === null) return value
   if (depth === MAX_ITEM_DEPTH || state.isTooDeep) {
     state.isTooDeep = true
     return undefined
   }
-  if (Array.isArray(value)) return value.map(one => cleaned(one, state, depth + 1))
-  // the image of an icon has its own length
-  return Object.fromEntries(Object.entries(isRecord(value) ? value : {}).map(([key, one]) => [cleanText(key), key === 'src' ? one : cleaned(one, state, depth + 1)]))
+  if (Array.isArray(value)) return value.map(one => cleaned(one, part, state, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [
+    part === 'schemas' || part === 'properties' ? nameOfProperty(key) : key,
+    typeof one === 'string' && TEXTS[part].has(key) ? cleanText(one) : cleaned(one, partOf(part, key), state, depth + 1)
+  ]))
 }
