@@ -123,10 +123,10 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
     const call = new OpenCall(reply, calls, disconnects)
     try {
       const principal = principalOf(request)
-      const { server, tool } = request.body
+      const { server, tool, _meta: meta } = request.body
       await checkTool(gateway, principal, server, tool)
       const callTool = async (listeners?: CallListeners): Promise<Outcome> => await recordCall({ server, tool, principal, protocol: 'mcp-gateway' }, request.log,
-        async () => await interactive.call(request.body, principal, call, listeners),
+        async () => await interactive.call(request.body, principal, call, { ...listeners, meta }),
         outcome => 'status' in outcome ? 'input-required' : outcomeOfTool(outcome.result))
       if (!wantsEvents(request.headers.accept)) {
         const outcome = await callTool()
@@ -161,10 +161,10 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      const { server, uri } = request.body
+      const { server, uri, _meta: meta } = request.body
       const principal = principalOf(request)
       const upstream = serverOfResource(gateway, principal, server, uri)
-      return contentsBody(await upstream.readResource(uri, { signal: call, principal })) as never
+      return contentsBody(await upstream.readResource(uri, { signal: call, principal, meta })) as never
     } finally {
       call.end()
     }
@@ -174,12 +174,12 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
     bodyLimit,
     schema: { operationId: 'getMcpPrompt', summary: 'Fill in a prompt', tags, body: PromptBody, response: { 200: PromptResult, ...errors } }
   }, async (request, reply) => {
-    const { server, prompt, arguments: args = {} } = request.body
+    const { server, prompt, arguments: args = {}, _meta: meta } = request.body
     const call = new OpenCall(reply, calls, disconnects)
     try {
       const principal = principalOf(request)
       const upstream = serverOfPrompt(gateway, principal, server, prompt)
-      const { description, messages } = await upstream.getPrompt(prompt, args, { signal: call, principal })
+      const { description, messages } = await upstream.getPrompt(prompt, args, { signal: call, principal, meta })
       return { description: typeof description === 'string' ? description : '', messages: Array.isArray(messages) ? messages : [] }
     } finally {
       call.end()

@@ -1,5 +1,9 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 
+const meta = Type.Optional(Type.Record(Type.String(), Type.Unknown(), {
+  description: 'passed on to the server, without `progressToken` and `io.modelcontextprotocol/*`'
+}))
+
 const name = (description: string): TSchema & { static: string } => Type.String({ minLength: 1, maxLength: 1_000, description })
 
 /** MCP tool (service description, 2.6). */
@@ -61,7 +65,8 @@ export const CallBody = Type.Object({
     sampling: Type.Optional(Type.Object({}))
   }, { description: 'what the caller can answer if the tool requests input; default: both. {}: requests for input are declined' })),
   requestState: Type.Optional(Type.String({ description: 'of the response that requested input' })),
-  inputResponses: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'the answers, by the keys of inputRequests' }))
+  inputResponses: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'the answers, by the keys of inputRequests' })),
+  _meta: meta
 }, { title: 'McpCall', additionalProperties: false })
 export type CallBody = Static<typeof CallBody>
 
@@ -81,7 +86,8 @@ export const InputRequired = Type.Object({
 
 export const ReadBody = Type.Object({
   server: name('name of a configured server'),
-  uri: Type.String({ minLength: 1, maxLength: 10_000, description: 'URI of one of its resources' })
+  uri: Type.String({ minLength: 1, maxLength: 10_000, description: 'URI of one of its resources' }),
+  _meta: meta
 }, { title: 'McpRead', additionalProperties: false })
 
 export const ReadResult = Type.Object({ contents: Type.Array(McpResourceContent) }, { title: 'McpReadResult' })
@@ -89,7 +95,8 @@ export const ReadResult = Type.Object({ contents: Type.Array(McpResourceContent)
 export const PromptBody = Type.Object({
   server: name('name of a configured server'),
   prompt: name('name of one of its prompts'),
-  arguments: Type.Optional(Type.Record(Type.String(), Type.String()))
+  arguments: Type.Optional(Type.Record(Type.String(), Type.String())),
+  _meta: meta
 }, { title: 'McpPromptCall', additionalProperties: false })
 
 export const PromptResult = Type.Object({

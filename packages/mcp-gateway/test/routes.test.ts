@@ -3,6 +3,7 @@ import { test } from 'tap'
 import { realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { folder, published, started, textOf } from './fixtures/app.js'
+import { handWritten, type Exchange } from './fixtures/hand-written.js'
 
 test('the tools of all servers are listed, and those of one', async t => {
   const dir = realpathSync(folder(t))
@@ -68,4 +69,27 @@ test('a body of the wrong shape is answered with 400, every problem by its path'
   t.match([packed.statusCode, packed.json()], [415, { error: /Content-Encoding: gzip/, code: 'UNSUPPORTED_MEDIA_TYPE' }])
   t.match(await post({ server: 'everything', tool: 'echo', arguments: {} }), { status: 400, body: { error: /arguments\/message: is missing/, code: 'MCP_INVALID_ARGUMENTS', server: 'everything', tool: 'echo' } })
   t.match(await post({ server: 'everything', tool: 'echo', arguments: { message: 5 } }), { status: 400, body: { error: /arguments\/message: must be string/ } })
+})
+
+test('_meta of a body reaches the server with a call, a resource and a prompt, without the keys of a connection', async t => {
+  const seen: unknown[] = []
+  const { url } = await handWritten(t, ({ message: { method, params }, result }: Exchange) => {
+    if (method !== 'tools/call' && method !== 'resources/read' && method !== 'prompts/get') return false
+    seen.push(params._meta)
+    result({ content: [], contents: [], messages: [] })
+    return true
+  }, { isModern: false })
+  const { app } = await started(t, [{ name: 'own', url }])
+  const _meta = { 'com.example/tenant': 'acme', progressToken: 'mine', 'io.modelcontextprotocol/clientInfo': { name: 'x' }, traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'no\nheader' }
+  for (const [path, body] of [['call', { tool: 'tool' }], ['resources/read', { uri: 'own://a' }], ['prompts/get', { prompt: 'prompt' }]] as const) {
+    const { statusCode, body: text } = await app.inject({ method: 'POST', url: `/mcp/${path}`, payload: { server: 'own', ...body, _meta } })
+    t.equal(statusCode, 200, text)
+  }
+  for (const meta of seen as Array<Record<string, unknown>>) {
+    const { progressToken, ...others } = meta
+    t.strictSame(others, { 'com.example/tenant': 'acme', traceparent: _meta.traceparent, tracestate: _meta.tracestate })
+    t.type(progressToken, 'number')
+  }
+  t.equal(seen.length, 3)
+  t.equal((await app.inject({ method: 'POST', url: '/mcp/call', payload: { server: 'own', tool: 'tool', _meta: 'x' } })).statusCode, 400)
 })

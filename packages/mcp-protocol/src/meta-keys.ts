@@ -10,6 +10,16 @@ export const MODERN_META = {
   subscriptionId: `${PREFIX}subscriptionId`
 } as const
 
+/**
+ * The part of a caller's `_meta` that a gateway passes on to a server, such as a tenant or the ids of a trace. The token
+ * of the progress and the keys of the specification belong to one connection. Undefined if nothing is left.
+ */
+export function forwardedMeta (meta: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return undefined
+  const passed = Object.entries(meta).filter(([key]) => key !== 'progressToken' && !key.startsWith(PREFIX))
+  return passed.length === 0 ? undefined : Object.fromEntries(passed)
+}
+
 /** The token counts of an answer in `_meta` of the result of a tool. */
 export const USAGE = 'polyvac/usage'
 

@@ -168,6 +168,8 @@ export interface CallContext {
   readonly principal: Principal | undefined
   readonly log: Log
   readonly capabilities: ClientCapabilities
+  /** `_meta` of the request. */
+  readonly meta?: JsonObject | undefined
   readonly era: Era
   readonly protocolVersion: string
   /** Sends progress, if the caller asked for it. A promise means that the caller reads too slowly: await it. */

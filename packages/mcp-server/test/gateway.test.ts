@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
-import type { ServerRequest, ToolSource } from '../src/index.js'
+import type { CallContext, ServerRequest, ToolSource } from '../src/index.js'
 import { fixtureSource } from './conformance-fixture/source.mjs'
 import { behind } from './fixtures/behind.js'
 import { LegacySession, messagesIn, modern, modernBody, modernHeaders, post, says, serve, sourceOf, Wire, type Reply, type Rpc } from './fixtures/wire.js'
@@ -256,4 +256,32 @@ test('the questions of such a task reach its caller', async t => {
   t.match((await answering(app, session, 'long', ({ params }) => accepts(String(params?.message)))).result, { content: [{ text: '[{"x":"first"},{"x":"second"}]' }] })
   const silent = await LegacySession.open(app)
   t.match((await silent.request('tools/call', call('long'))).json.result, { isError: true }, 'who cannot be asked hears that')
+})
+
+test('_meta of a caller reaches the server in both eras, without the keys of a connection', async t => {
+  const seen = (context?: CallContext): string => JSON.stringify(Object.fromEntries(Object.entries(context?.meta ?? {}).filter(([key]) => !key.startsWith('io.modelcontextprotocol/') || key.endsWith('/stray'))))
+  const source: ToolSource = {
+    ...sourceOf({ meta: { run: async (_args, context) => says(seen(context)) } }),
+    resources: { list: () => [{ uri: 'x://1', name: 'one' }], read: (uri, context) => ({ contents: [{ uri, text: seen(context) }] }) },
+    prompts: { list: () => [{ name: 'p' }], get: (_name, _args, context) => ({ messages: [{ role: 'user', content: { type: 'text', text: seen(context) } }] }) }
+  }
+  const tenant = { 'com.example/tenant': 'acme', trace: { id: 7 }, list: [null, ''] }
+  const _meta = { ...tenant, 'io.modelcontextprotocol/stray': 1 }
+  const requests = [['tools/call', call('meta')], ['resources/read', { uri: 'x://1' }], ['prompts/get', { name: 'up__p' }]] as const
+  for (const isLegacy of [false, true]) {
+    const app = await serveThrough(t, source, { isLegacy })
+    const session = await LegacySession.open(app)
+    for (const [method, params] of requests) {
+      const answers = [
+        (await session.request(method, { ...params, _meta: { ..._meta, progressToken: 'mine' } })).json.result,
+        (await modern(app, method, params, { meta: _meta })).json.result
+      ]
+      for (const answer of answers) {
+        const { content = answer?.contents ?? answer?.messages.map((one: { content: object }) => one.content) } = answer!
+        const { progressToken, ...got } = JSON.parse(content[0].text)
+        t.strictSame(Object.entries(got), Object.entries(tenant), `${method} ${isLegacy}`)
+        t.not(progressToken, 'mine')
+      }
+    }
+  }
 })

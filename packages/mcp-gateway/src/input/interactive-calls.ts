@@ -16,7 +16,7 @@ const ANSWERS_ALL = { elicitation: {}, sampling: {} }
 export type Outcome = { readonly result: ToolResult } | { readonly status: 'input_required', readonly inputRequests: Readonly<Record<string, ServerRequest>>, readonly requestState: string }
 
 /** Notifications of one request of a call. */
-export type CallListeners = Pick<CallOptions, 'onProgress' | 'onMessage' | 'logLevel'>
+export type CallListeners = Pick<CallOptions, 'onProgress' | 'onMessage' | 'logLevel' | 'meta'>
 
 interface Open { readonly question: ServerRequest, answer (response: Record<string, unknown>): void, decline (): void }
 
@@ -37,6 +37,7 @@ class Running implements CallOptions {
   onProgress: CallOptions['onProgress']
   onMessage: CallOptions['onMessage']
   readonly logLevel: string | undefined
+  readonly meta: CallOptions['meta']
   /** Called with each new question. */
   onQuestion: (() => void) | undefined
   done: Promise<ToolResult> | undefined
@@ -45,11 +46,12 @@ class Running implements CallOptions {
   /** @param signal that of its first request, for as long as the call lasts */
   constructor (
     readonly capabilities: CallBody['capabilities'], readonly principal: Principal | undefined, readonly signal: LightAbort,
-    { onProgress, onMessage, logLevel }: CallListeners, private readonly hasRoom: (principal: Principal | undefined) => boolean
+    { onProgress, onMessage, logLevel, meta }: CallListeners, private readonly hasRoom: (principal: Principal | undefined) => boolean
   ) {
     this.onProgress = onProgress
     this.onMessage = onMessage
     this.logLevel = logLevel
+    this.meta = meta
   }
 
   readonly ask = (question: ServerRequest, signal: AbortSignalLike): Promise<Record<string, unknown>> => {
@@ -176,7 +178,7 @@ export class InteractiveCalls {
   /** Undefined where the memory for calls that wait is used up: the questions are declined. */
   #park (running: Running, body: CallBody, principal: Principal | undefined): Outcome | undefined {
     const held = memoryBudget.hold('calls that wait for input', principal?.owner)
-    if (!held.tryGrow(2 * JSON.stringify([body.arguments, questionsOf(running)]).length)) {
+    if (!held.tryGrow(2 * JSON.stringify([body.arguments, running.meta, questionsOf(running)]).length)) {
       for (const question of [...running.questions.values()]) question.decline()
       return undefined
     }

@@ -21,6 +21,8 @@ export interface CallOptions {
   readonly logLevel?: string | undefined
   /** The caller, if authenticated: a request of the server that may belong to another owner is declined. */
   readonly principal?: Principal | undefined
+  /** `_meta` of the caller's request. The server gets it without `progressToken` and `io.modelcontextprotocol/*`. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined
   /** Answers requests of the server; without it they are declined. */
   readonly ask?: InputHandler | undefined
   /** Client capabilities for a server of revision 2026-07-28. Default: elicitation and sampling. */

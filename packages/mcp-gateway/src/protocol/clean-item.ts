@@ -9,7 +9,7 @@ const MAX_ITEM_CHARS = 256 * 1024
 /** Deepest nesting of a definition. */
 const MAX_ITEM_DEPTH = 64
 
-/** A definition whose names, titles and descriptions have no hidden characters and are bounded, or why it is left out. */
+/** A definition whose titles and descriptions are bounded and have no hidden characters, or why it is left out. */
 export type CleanItem = { readonly item: Item, readonly chars: number } | { readonly problem: string }
 
 /** @param id the key of its name or URI, which callers repeat: it is not changed */
@@ -42,8 +42,19 @@ const PARTS_OF_DEFINITIONS: Readonly<Record<string, Part>> = {
 
 /** Keywords that do not hold a schema. */
 const PARTS_OF_SCHEMAS: Readonly<Record<string, Part>> = {
-  enum: 'data', const: 'data', default: 'data', examples: 'data', example: 'data',
-  required: 'properties', dependentRequired: 'properties', properties: 'schemas', patternProperties: 'schemas', $defs: 'schemas', definitions: 'schemas', dependentSchemas: 'schemas', dependencies: 'schemas'
+  enum: 'data',
+  const: 'data',
+  default: 'data',
+  examples: 'data',
+  example: 'data',
+  required: 'properties',
+  dependentRequired: 'properties',
+  properties: 'schemas',
+  patternProperties: 'schemas',
+  $defs: 'schemas',
+  definitions: 'schemas',
+  dependentSchemas: 'schemas',
+  dependencies: 'schemas'
 }
 
 /**

@@ -1,5 +1,5 @@
 import { CallAbortedError, isTraced, startSpan, telemetryNames as names, toolLabel, traceParent, type LinkedNode, type OpenSpan } from '@polyvac/core/plugin'
-import type { CallProgress } from '@polyvac/mcp-protocol'
+import { forwardedMeta, type CallProgress } from '@polyvac/mcp-protocol'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { CallTimeoutError } from '../errors.js'
 import type { OpenWork, Work } from './open-work.js'
@@ -85,7 +85,9 @@ export class PendingRequest implements Waiting, Work {
     if (this.#pauses === 0) this.#timer = setTimeout(late, timeoutMs, this)
     options?.signal?.addEventListener('abort', this.#leave)
     const span = this.#span = TRACED.has(method) ? this.#openSpan() : undefined
-    const meta = parts.metaOf?.(this.options)
+    const given = forwardedMeta(this.options.meta)
+    const own = parts.metaOf?.(this.options)
+    const meta = given === undefined ? own : { ...given, ...own }
     this.#id = span === undefined
       ? parts.requests.request(method, params, this, meta)
       : span.run(() => parts.requests.request(method, params, this, { ...meta, ...traceParent() }))

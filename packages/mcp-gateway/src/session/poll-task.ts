@@ -44,8 +44,8 @@ export async function awaitTask (parts: AwaitedTaskParts): Promise<ToolResult> {
 export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolResult> {
   const { request, params, work } = parts
   const { options } = work
-  const { signal, principal, ask, onProgress, onMessage, logLevel, capabilities } = options
-  const begun = await request('tools/call', params, { signal, principal, ask, onProgress, onMessage, logLevel, capabilities: { ...capabilities, ...TASKS_CAPABILITY } })
+  const { signal, principal, ask, onProgress, onMessage, logLevel, capabilities, meta } = options
+  const begun = await request('tools/call', params, { signal, principal, ask, onProgress, onMessage, logLevel, meta, capabilities: { ...capabilities, ...TASKS_CAPABILITY } })
   if (begun.resultType !== 'task') return begun
   // a request stays listed until the server has read its response; a changed request under the same key is a new one
   let answered = new Map<string, string>()

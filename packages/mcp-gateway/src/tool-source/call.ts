@@ -158,6 +158,7 @@ class SourceOptions implements CallOptions {
   get signal (): AbortSignalLike { return this.#context.signal }
   get principal (): Principal | undefined { return this.#context.principal }
   get logLevel (): string | undefined { return this.#context.logLevel }
+  get meta (): CallOptions['meta'] { return this.#context.meta }
 
   get capabilities (): object {
     const { elicitation, sampling, roots, extensions } = this.#context.capabilities

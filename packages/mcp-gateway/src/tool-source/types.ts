@@ -14,6 +14,8 @@ export interface SourceContext {
     readonly roots?: object | undefined
     readonly extensions?: Readonly<Record<string, object>> | undefined
   }
+  /** `_meta` of the request. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined
   /** `modern`: a question ends the run, and the call runs again with the answers. */
   readonly era: 'legacy' | 'modern'
   /** The state that the previous run passed to `ask`. */

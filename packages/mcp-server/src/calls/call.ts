@@ -57,6 +57,8 @@ export abstract class Call implements CallContext {
     this.#unstored = sent?.unstored ?? 0
   }
 
+  get meta (): Params | undefined { return isRecord(this.params._meta) ? this.params._meta : undefined }
+
   get log (): Log { return this.request.log }
 
   get isOver (): boolean { return this.#isOver }
@@ -83,7 +85,7 @@ export abstract class Call implements CallContext {
   checkTool (_entry: Entry<ToolDefinition>): void {}
 
   progress ({ progress, total, message }: CallProgress): Promise<void> | undefined {
-    const { progressToken } = isRecord(this.params._meta) ? this.params._meta : {}
+    const { progressToken } = this.meta ?? {}
     if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined
     if (this.#isOver || !(progress > this.#progress)) return undefined
     this.#progress = progress

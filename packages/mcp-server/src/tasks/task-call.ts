@@ -8,7 +8,7 @@ import { askAgain, checkDeclared } from '../calls/ask-again.js'
 import type { CallContext } from '../tool-source.js'
 
 export type TaskCallOptions =
-  Pick<TaskCall, 'request' | 'signal' | 'principal' | 'log' | 'capabilities' | 'protocolVersion' | 'state'> &
+  Pick<TaskCall, 'request' | 'signal' | 'principal' | 'log' | 'capabilities' | 'protocolVersion' | 'meta' | 'state'> &
   { readonly answers: InputResponses }
 
 /** A call that runs as a task: it has no connection, and its questions wait in the task. */
@@ -20,6 +20,7 @@ export class TaskCall implements CallContext {
   readonly log!: Log
   readonly capabilities!: ClientCapabilities
   readonly protocolVersion!: Revision
+  readonly meta: Readonly<Record<string, unknown>> | undefined
   readonly #answers: InputResponses
   /** The state of the run before, then of this one. */
   state: string | undefined

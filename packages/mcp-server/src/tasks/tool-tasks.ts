@@ -1,6 +1,6 @@
 import type { Authenticate, Log, Principal } from '@polyvac/core'
 import { BoundLog, currentCaller, mayUseAll, traceLinks, traceTask } from '@polyvac/core/plugin'
-import type { ClientCapabilities, Revision } from '@polyvac/mcp-protocol'
+import { forwardedMeta, type ClientCapabilities, type Revision } from '@polyvac/mcp-protocol'
 import type { TaskContext, TaskRecord, TaskStore, TaskUpdate, TaskWorker } from '@polyvac/tasks'
 import { createHash } from 'node:crypto'
 import type { Call } from '../calls/call.js'
@@ -22,6 +22,7 @@ interface TaskInput {
   readonly capabilities: ClientCapabilities
   readonly protocolVersion: Revision
   readonly principal?: Principal | undefined
+  readonly meta?: Params | undefined
 }
 
 export const NO_TASK = 'the task does not exist, or its time is over'
@@ -82,7 +83,7 @@ export class ToolTasks {
   /** Creates the task of a call; it is durable when this resolves. */
   async create (call: Call, name: string, args: Params): Promise<TaskRecord> {
     const { capabilities, protocolVersion, principal } = call
-    const input: TaskInput = { name, arguments: args, capabilities, protocolVersion, principal }
+    const input: TaskInput = { name, arguments: args, capabilities, protocolVersion, principal, meta: forwardedMeta(call.meta) }
     const trace = traceLinks() as Params | undefined
     return (await this.#store.create(ownerOf(call), { skill: SKILL, input, queue: QUEUE, ...trace !== undefined && { metadata: trace } })).task
   }
@@ -183,13 +184,13 @@ export class ToolTasks {
       await emit({ state: 'input-required' })
       return
     }
-    const { name, arguments: args, capabilities, protocolVersion, principal: creator } = task.input as TaskInput
+    const { name, arguments: args, capabilities, protocolVersion, principal: creator, meta } = task.input as TaskInput
     // who answered its last questions
     const maker = task.metadata.principal as Principal | undefined ?? creator
     const principal = currentCaller(this.#options.authenticate, maker)
     const { answers, state } = dialogue
     const request = { id: task.id, headers: {} }
-    const call = new TaskCall({ request, signal, principal, log, capabilities, protocolVersion, answers, state })
+    const call = new TaskCall({ request, signal, principal, log, capabilities, protocolVersion, meta, answers, state })
     let update: TaskUpdate
     try {
       if (maker !== undefined && principal === undefined) throw invalidParams('the credential of this call does not count any more; call again with another one')
