@@ -5,7 +5,8 @@ import { isMap, isScalar, LineCounter, parseDocument, visit, type Document, type
 import { equalKeys, excessOf, isTooLarge } from './config-bounds.js'
 import { clashingServers } from './tool-name.js'
 import { ConfigError, frameProblem, MAX_CONFIG_PROBLEMS, type ConfigProblem, type RefusedAuth } from './config-problem.js'
-import { adoptClientFile } from './client-file.js'
+import { adoptClientFile, withoutComments } from './client-file.js'
+import { readClientVariables, type ClientInputs } from './client-variables.js'
 import { McpServerConfig, VacConfig, VacConfigFile, type ServiceConfig } from './config-schema.js'
 import { isModulePath } from './interpreter-module.js'
 import { interpolate } from './interpolate.js'
@@ -78,13 +79,15 @@ class Check {
   readonly #lines = new LineCounter()
   readonly #document: Document
   #hasEqualKeys = false
+  /** Of the file of an MCP client. */
+  readonly #inputs: ClientInputs | undefined
   /** Scalars that had a `${…}`: only these are converted from text to the number or boolean of the schema. */
   // @keyed none: the keys are nodes of the configuration, and it lives for one check
   readonly #filled = new Map<Node, string>()
 
   constructor (readonly text: string, readonly file: string) {
     // its search for equal keys takes quadratic time
-    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, uniqueKeys: false, logLevel: 'error' })
+    this.#document = parseDocument(/\.jsonc?$/i.test(file) ? withoutComments(text) : text, { lineCounter: this.#lines, prettyErrors: false, uniqueKeys: false, logLevel: 'error' })
     for (const { pos: [from, to], message } of this.#document.errors) {
       const line = text.split('\n')[this.#lines.linePos(from).line - 1] ?? ''
       // eslint-disable-next-line no-template-curly-in-string
@@ -95,7 +98,9 @@ class Check {
       this.#hasEqualKeys = true
       this.#report(this.#problemFor(key, 'Map keys must be unique'))
     }
-    for (const { node, key, server } of adoptClientFile(this.#document) ?? []) {
+    const client = adoptClientFile(this.#document)
+    this.#inputs = client?.inputs
+    for (const { node, key, server } of client?.removed ?? []) {
       if (!this.#mayWarn) break
       this.warnings.push(this.#problemFor(node, `the key ${quoteName(key)} of the MCP server ${quoteName(server)} is not used`))
     }
@@ -112,11 +117,15 @@ class Check {
     visit(this.#document, {
       Scalar: (key, node, parents) => {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('$')) return
-        const { text, variables: read, problems } = interpolate(node.value, env)
+        const isOfServer = parents.includes(servers as never)
+        const written = isOfServer ? readClientVariables(node.value, this.file, this.#inputs) : { text: node.value, asked: undefined }
+        const { text, variables: read, problems } = interpolate(written.text, env)
         for (const { message, unset } of problems) {
           // a missing credential must not stop the start-up; the server's status reports it
-          if (unset !== undefined && parents.includes(servers as never)) {
-            const warning = `the environment variable ${unset} is not set; this MCP server is not started without it`
+          if (unset !== undefined && isOfServer) {
+            const id = written.asked?.get(unset)
+            const question = id === undefined ? '' : `\${input:${id}} is a question of an MCP client, and a service asks no person: `
+            const warning = `${question}the environment variable ${unset} is not set; this MCP server is not started without it`
             if (this.#mayWarn) this.warnings.push(this.#problemFor(node, warning))
           } else this.#report(this.#problemFor(node, message))
         }

@@ -1,3 +1,4 @@
+import { sep } from 'node:path'
 import { test } from 'tap'
 import fc from 'fast-check'
 import { interpolate } from '../src/interpolate.js'
@@ -127,6 +128,41 @@ test('files of MCP clients are gateways without VACs', async t => {
     '3:10 unknown key "comand" in service.mcp_servers.a | did you mean "command"?'
   ])
 })
+
+test('comments and trailing commas of a JSON file are not read, and problems keep their places', t => {
+  const read = (text: string): object => parseConfig(text, '/work/.vscode/mcp.json', { env: {} }).service.mcp_servers!
+  t.strictSame(read('// of VS Code\n{\n  /* two\n lines */ "servers": { // here\n "a": { "command": "x", "args": ["http://a/b", "/* \\" // */"], }, },\n}\n'), { a: { command: 'x', args: ['http://a/b', '/* " // */'] } })
+  t.throws(() => read('{ // c\n "servers": { /* d */ "a": { "comand": "x" } } }'), /mcp\.json:2:30 {2}unknown key "comand"/)
+  t.end()
+})
+
+/* eslint-disable no-template-curly-in-string */
+test('references in files of MCP clients are filled in from the environment, the inputs and the folder, or reported with the variable to set', async t => {
+  const servers = {
+    a: { command: 'node', args: ['${workspaceFolder}${pathSeparator}a.js', '--region=${env:REGION}', '$${env:REGION}'], env: { KEY: 'Bearer ${input:api-key}', LEVEL: '${input:level}' } },
+    b: { url: 'https://${env:HOST}/mcp', headers: { authorization: 'Bearer ${input:api-key}', x: '${env:ABSENT}' } },
+    c: { command: 'node', env: { X: '${input:never asked}' } }
+  }
+  const inputs = [{ id: 'api-key', type: 'promptString', password: true }, { id: 'level', type: 'pickString', options: ['info'], default: 'info' }]
+  const env = { REGION: 'eu-central-1', HOST: 'mcp.example.com', INPUT_API_KEY: 'typed' }
+  for (const [file, key] of [['/work/.vscode/mcp.json', 'servers'], ['/work/.cursor/mcp.json', 'mcpServers'], ['/work/mcp.json', 'mcpServers']] as const) {
+    const { service, warnings, variables } = parseConfig(JSON.stringify({ inputs, [key]: servers }), file, { env })
+    t.strictSame(service.mcp_servers, {
+      a: { command: 'node', args: [`/work${sep}a.js`, '--region=eu-central-1', '${env:REGION}'], env: { KEY: 'Bearer typed', LEVEL: 'info' }, secret_env: ['INPUT_API_KEY'] },
+      b: { url: 'https://mcp.example.com/mcp', headers: { authorization: 'Bearer typed', x: '${ABSENT}' }, secret_env: ['INPUT_API_KEY'] },
+      c: { command: 'node', env: { X: '${INPUT_NEVER_ASKED}' } }
+    })
+    t.match(warnings.map(({ message }) => message), [
+      'the environment variable ABSENT is not set; this MCP server is not started without it',
+      '${input:never asked} is a question of an MCP client, and a service asks no person: the environment variable INPUT_NEVER_ASKED is not set; this MCP server is not started without it'
+    ])
+    t.strictSame([...variables].sort(), ['ABSENT', 'HOST', 'INPUT_API_KEY', 'INPUT_LEVEL', 'INPUT_NEVER_ASKED', 'REGION'])
+  }
+  const { service } = parseConfig('kind: vacConfig\nservice:\n  mcp_servers:\n    a: { command: node, env: { X: "${env:REGION}" } }\n', '/work/vac_config.yaml', { env })
+  t.match(service.mcp_servers, { a: { env: { X: 'eu-central-1' } } }, 'the map of another tool within our own file')
+  t.throws(() => parseConfig(JSON.stringify({ servers: { a: { command: 'x', args: ['${command:pick}'] } } }), '/work/mcp.json', { env }), /\$\{command:pick\} is filled in by an MCP client alone; write/)
+})
+/* eslint-enable no-template-curly-in-string */
 
 test('a mistyped key of a VAC is reported with the problems of the file', async t => {
   const err = await Promise.resolve().then(() => parse('kind: vacConfig\nvac:\n  a: { agnet: x, model: 7 }\n')).catch((err: Error) => err)

@@ -11,8 +11,8 @@ export const MODERN_META = {
 } as const
 
 /**
- * The part of a caller's `_meta` that a gateway passes on to a server, such as a tenant or the ids of a trace. The token
- * of the progress and the keys of the specification belong to one connection. Undefined if nothing is left.
+ * The part of a caller's `_meta` that a gateway passes on to a server, such as a tenant or the ids of a trace. The
+ * token of the progress and the keys of the specification belong to one connection. Undefined if nothing is left.
  */
 export function forwardedMeta (meta: unknown): Readonly<Record<string, unknown>> | undefined {
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return undefined
