@@ -168,7 +168,7 @@ test('a server with calls in flight is not ended by missed pings, and one withou
     suspect () {}
   }
   const limits = { pingIntervalMs: 10, pingTimeoutMs: 10 }
-  const health = watchHealth(session as unknown as Session, limits as Parameters<typeof watchHealth>[1], () => { ends++ })
+  const health = watchHealth(session as unknown as Session, limits as Parameters<typeof watchHealth>[1], () => { ends++ }, async () => {})
   t.teardown(() => health.stop())
   await until(() => pings > 5)
   t.equal(ends, 0)

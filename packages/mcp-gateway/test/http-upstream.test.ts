@@ -87,6 +87,130 @@ test('a session that the server forgot is replaced once, and the call is sent ag
   t.equal(handshakes, 2)
 })
 
+const refusals: Record<string, (id: unknown) => { status: number, body: object | string, type?: string }> = Object.fromEntries([
+  ['404 without an id', 404, null, 'Session not found'], ['404 with the id', 404, 'id', 'Session not found'], ['404 as an unknown method', 404, 'id', 'Method not found', -32601],
+  ['404 of another word', 404, 'id', 'no'], ['410', 410, null, 'Session expired'], ['410 with the id', 410, 'id', 'gone'], ['400 without an id', 400, null, 'Bad Request: No valid session ID provided'],
+  ['400 with the id', 400, 'id', 'Bad Request: Server not initialized'], ['400 of another word', 400, null, 'who are you'], ['403', 403, null, 'forbidden'], ['401', 401, null, 'Session expired'],
+  ['500', 500, null, 'session store: no such key'], ['500 of another word', 500, 'id', 'boom'], ['503', 503, null, 'session is gone, initialize again'], ['200', 200, 'id', 'Session not found']
+].map(([name, status, id, message, code = -32001]) => [name, (own: unknown) => ({ status, body: { jsonrpc: '2.0', id: id === 'id' ? own : null, error: { code, message } } })]))
+Object.assign(refusals, {
+  '404 as text': () => ({ status: 404, body: 'session not found', type: 'text/plain' }),
+  '404 as an event': (id: unknown) => ({ status: 404, body: `data: {"jsonrpc":"2.0","id":${String(id)},"error":{"code":-32001,"message":"Session not found"}}\n\n`, type: 'text/event-stream' }),
+  '404 with an id alone': (id: unknown) => ({ status: 404, body: { jsonrpc: '2.0', id } }),
+  '404 without a body': () => ({ status: 404, body: '' })
+})
+
+test('a session that a server refuses in any form is replaced, and the call is sent again', async t => {
+  const forgotten = new Set<string>()
+  const seen: Record<string, string[]> = {}
+  const servers = await Promise.all(Object.entries(refusals).map(async ([name, refuse]) => {
+    const methods: string[] = seen[name] = []
+    return {
+      name,
+      url: await upstream(t, ({ method, id }, headers, res) => {
+        if (method === 'initialize') forgotten.delete(name)
+        if (!forgotten.has(name)) return false
+        methods.push(method)
+        const { status, body, type = 'application/json' } = refuse(id)
+        res.writeHead(status, { 'content-type': type }).end(typeof body === 'string' ? body : JSON.stringify(body))
+        return true
+      })
+    }
+  }))
+  const { call, gateway } = await started(t, servers)
+  for (const { name } of servers) t.equal((await call(name, 'a')).status, 200, name)
+  for (const { name } of servers) forgotten.add(name)
+  for (const { name } of servers) {
+    t.equal((await call(name, 'a')).status, 200, name)
+    t.match(gateway.get(name).status(), { state: 'ready', restarts: 1 }, name)
+    // the server of the test supports server/discover alone
+    t.strictSame(seen[name]!.filter(method => method !== 'server/discover'), name.startsWith('404') ? ['tools/call'] : ['tools/call', 'ping'], name)
+  }
+})
+
+test('a refusal that a ping does not meet is that of its call, and replaces no session', async t => {
+  let handshakes = 0
+  const answers: Record<string, [number, number, string]> = {
+    a: [400, -32602, 'your session at the bank is closed'], cut: [200, -32603, 'Session not found'], big: [503, -32603, 'busy']
+  }
+  const url = await upstream(t, ({ method, id, params }, headers, res) => {
+    if (method === 'initialize') handshakes++
+    const [status, code, message] = method === 'ping' ? [400, -32601, 'no pings here'] : answers[params?.name] ?? []
+    if (status === undefined) return false
+    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }))
+    return true
+  })
+  const { call } = await started(t, [{ name: 'own', url }])
+  for (const [tool, [, rpcCode, message]] of Object.entries(answers)) {
+    t.match(await call('own', tool), { status: 500, body: { code: 'MCP_CALL_FAILED', error: message, details: { rpcCode } } }, message)
+  }
+  t.equal(handshakes, 1)
+})
+
+test('a server that forgot the session while no call is made is connected again after a ping', async t => {
+  let handshakes = 0
+  const url = await upstream(t, ({ method, id }, headers, res) => {
+    if (method === 'initialize') handshakes++
+    if (method !== 'ping' || handshakes > 1) return false
+    res.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32001, message: 'Session not found' } }))
+    return true
+  })
+  const { gateway } = await started(t, [{ name: 'own', url }], { pingIntervalMs: 20 })
+  await until(() => handshakes === 2 && gateway.get('own').status().state === 'ready')
+  t.match(gateway.get('own').status(), { restarts: 1, crashLoop: false })
+})
+
+test('a call that is in progress when its session is replaced gets its answer', async t => {
+  let handshakes = 0
+  let finish: (() => void) | undefined
+  const url = await upstream(t, ({ method, id, params }, headers, res) => {
+    if (method === 'initialize') handshakes++
+    if (params?.name === 'cut') {
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).write(': begun\n\n')
+      finish = () => { res.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'late' }] } })}\n\n`) }
+      return true
+    }
+    if (method !== 'tools/call' || handshakes > 1) return false
+    res.writeHead(404).end()
+    return true
+  })
+  const { call } = await started(t, [{ name: 'own', url }])
+  const slow = call('own', 'cut')
+  await until(() => finish !== undefined)
+  t.equal((await call('own', 'a')).status, 200)
+  finish!()
+  t.equal(textOf(await slow), 'late')
+})
+
+test('over HTTP with SSE a refused message is the end of the session as well', async t => {
+  let session = 0
+  let forgets = false
+  const streams = new Map<string, Parameters<RequestListener>[1]>()
+  const server = createServer((req, res) => {
+    let text = ''
+    req.on('data', chunk => { text += chunk })
+    req.on('end', () => {
+      if (req.method === 'GET' && req.url === '/sse') {
+        streams.set(`/messages/${++session}`, res)
+        return res.writeHead(200, { 'content-type': 'text/event-stream' }).write(`event: endpoint\ndata: /messages/${session}\n\n`)
+      }
+      const stream = streams.get(req.url!)
+      if (stream === undefined || (forgets && session === 1)) return res.writeHead(stream === undefined ? 405 : 404).end('no session')
+      const { id, method, params } = JSON.parse(text)
+      res.writeHead(202).end()
+      const result = method === 'initialize' ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'own', version: '1' } } : method === 'tools/list' ? { tools: [{ name: 'a', inputSchema: { type: 'object' } }] } : { content: [{ type: 'text', text: 'ok' }] }
+      if (id !== undefined) stream.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  const { call } = await started(t, [{ name: 'own', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse` }])
+  t.equal((await call('own', 'a')).status, 200)
+  forgets = true
+  t.equal((await call('own', 'a')).status, 200)
+  t.equal(session, 2)
+})
+
 test('headers of the configuration are sent, those of the caller are not, and no redirect to another origin is followed', async t => {
   const seen: IncomingHttpHeaders[] = []
   const elsewhere = await upstream(t, (message, headers) => { seen.push({ ...headers, elsewhere: 'yes' }); return false })

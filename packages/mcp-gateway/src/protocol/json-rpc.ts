@@ -14,10 +14,13 @@ export interface RpcMessage {
 export class RpcError extends Error {
   readonly code: number
   readonly data: unknown
+  /** Of the HTTP response that carried it, where that is not a success. */
+  readonly httpStatus: number | undefined
 
-  constructor (code: number, message: string, data?: unknown) {
+  constructor (code: number, message: string, data?: unknown, httpStatus?: number) {
     super(message)
     this.code = code
     this.data = data
+    this.httpStatus = httpStatus
   }
 }

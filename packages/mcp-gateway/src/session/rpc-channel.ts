@@ -137,11 +137,11 @@ export class RpcChannel implements TransportEvents {
     for (const waiting of lost) waiting.failed(new ConnectionClosedError('the connection was closed'))
   }
 
-  message (message: RpcMessage, related?: Id, long?: HeldBytes): void {
+  message (message: RpcMessage, related?: Id, long?: HeldBytes, httpStatus?: number): void {
     this.heardAt = performance.now()
     const { id, method, params, result, error } = message
     const { redact } = this.#handlers
-    if (method === undefined) return this.#answer(id as Id, result, error, long)
+    if (method === undefined) return this.#answer(id as Id, result, error, long, httpStatus)
     const read = isRecord(params) ? params : {}
     if (id !== undefined) return this.#serve(id, method, redact.question(read), related)
     switch (method) {
@@ -167,7 +167,7 @@ export class RpcChannel implements TransportEvents {
     await this.#transport.close()
   }
 
-  #answer (id: Id, result: unknown, error: unknown, long: HeldBytes | undefined): void {
+  #answer (id: Id, result: unknown, error: unknown, long: HeldBytes | undefined, httpStatus: number | undefined): void {
     const waiting = this.#take(id)
     // undefined: the request was cancelled before
     if (waiting === undefined) {
@@ -183,9 +183,9 @@ export class RpcChannel implements TransportEvents {
       setImmediate(() => held.release())
     }
     const { redact } = this.#handlers
-    if (isRecord(error)) waiting.failed(errorOf(redact.error(error)))
+    if (isRecord(error)) waiting.failed(errorOf(redact.error(error), httpStatus))
     else if (isRecord(result)) waiting.answered(redact.result(waiting.method, result))
-    else waiting.failed(errorOf(redact.error({ code: CODES.internalError, message: 'the result is not an object', data: { result } })))
+    else waiting.failed(errorOf(redact.error({ code: CODES.internalError, message: 'the result is not an object', data: { result } }), undefined))
   }
 
   #serve (id: Id, method: string, params: Record<string, unknown>, related: Id | undefined): void {
@@ -243,10 +243,11 @@ export function tooLong (bytes: number, maxBytes: number): string {
   return `has ${bytes} bytes, and ${maxBytes} are accepted`
 }
 
-function errorOf ({ code, message, data }: Record<string, unknown>): RpcError {
+function errorOf ({ code, message, data }: Record<string, unknown>, httpStatus: number | undefined): RpcError {
   return new RpcError(
     Number.isSafeInteger(code) ? code as number : CODES.internalError,
     typeof message === 'string' ? message : 'the server answered with an error without a message',
-    data
+    data,
+    httpStatus
   )
 }

@@ -6,8 +6,9 @@ export interface TransportEvents {
   /**
    * @param related the request whose response stream carried the message, where the binding has such streams
    * @param held the bytes of a long message, not yet counted for its owner
+   * @param httpStatus of the response that carried it, where that is not a success
    */
-  message (message: RpcMessage, related?: Id, held?: HeldBytes): void
+  message (message: RpcMessage, related?: Id, held?: HeldBytes, httpStatus?: number): void
   /**
    * A request was not sent, or its response will not come.
    * @param mayRun whether the server may be working on it

@@ -19,7 +19,7 @@ import { ToolChanges } from './tool-changes.js'
 const CRASH_LOOP = 5
 /** Time in ms that a server must be ready for its failures to be counted from zero again. */
 const STABLE_MS = 10_000
-/** Time in ms that a session which the server forgot stays open for responses to earlier requests. */
+/** Time in ms between looks at a session that the server forgot: it stays open for responses to earlier requests. */
 const RETIRED_MS = 5_000
 /** Left-out tools in a status. */
 const MAX_LEFT_OUT = 20
@@ -38,7 +38,7 @@ export class Supervisor {
   /** A call may outlive its connection, and reads how it ended. */
   // @keyed none: the keys are sessions of one server, and an entry ends with its session
   readonly #connections = new WeakMap<Session, Connection>()
-  // @keyed none: the values are connections to one server, for RETIRED_MS
+  // @keyed none: the values are connections to one server with calls in flight; maxInFlight
   readonly #retired = new Set<Connection>()
   // @keyed none: the values are connections to one server
   readonly #restarted = new WeakSet<Connection>()
@@ -180,10 +180,13 @@ export class Supervisor {
       this.#state = 'starting'
     }
     session.retire()
-    setTimeout(() => {
+    const timer = setInterval(() => {
+      if (session.calls > 0 && session.open) return
+      clearInterval(timer)
       connection.close().catch(() => {})
       this.#retired.delete(connection)
-    }, RETIRED_MS).unref()
+    }, RETIRED_MS)
+    timer.unref()
   }
 
   /** Resolves with the session; waits for a server that is starting. */
@@ -262,7 +265,7 @@ export class Supervisor {
         log.info({ mcpServer: this.name, attempt: this.#attempt }, 'MCP server ready')
         // its tools may have changed
         this.options.onChange(['tools', 'resources', 'templates', 'prompts'])
-        const health = watchHealth(session, limits, () => { connection.kill() })
+        const health = watchHealth(session, limits, () => { connection.kill() }, async err => { if (await connection.isStale(err)) this.retire(session, connection) })
         try {
           await session.ended
         } finally {

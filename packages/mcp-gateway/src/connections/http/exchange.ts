@@ -7,16 +7,10 @@ import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
 import { refused, tooLong } from '../../session/rpc-channel.js'
 import { COUNTED_BYTES } from '../../session/transport.js'
+import { HttpError } from '../http-error.js'
 
 /** Length of a chunk in bytes from which the event loop has a turn before the next chunk is read. */
 const LONG_BYTES = 16 * 1024
-
-/** An HTTP response that is not a success. */
-export class HttpError extends Error {
-  constructor (readonly status: number, readonly body: string) {
-    super(`HTTP status ${status}${body === '' ? '' : `: ${body}`}`)
-  }
-}
 
 /** One HTTP request. */
 export interface ExchangeRequest {
@@ -38,6 +32,8 @@ export interface ExchangeRequest {
 
 export interface ExchangeOwner {
   readonly maxMessageBytes: number
+  /** The session that requests belong to. */
+  readonly sessionId?: string | undefined
   started (exchange: Exchange): void
   message (exchange: Exchange, message: RpcMessage): void
   /** Called exactly once, unless the exchange is cancelled. */
@@ -127,6 +123,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!this.#isOver) this.#end(this.status >= 400 ? new HttpError(this.status, this.#text) : err)
   }
 
+  get #endsSession (): boolean { return this.status === 404 && this.#owner.sessionId !== undefined }
+
   get #text (): string { return Buffer.concat(this.#chunks).toString() }
 
   #end (err?: Error): void {
@@ -161,7 +159,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /**
    * The messages of a JSON body: one, or an array of them up to revision 2025-03-26. A refusal counts only if it
-   * answers the request.
+   * answers the request, and 404 within a session is the end of the session whatever its body.
    */
   #deliver (text: string): void {
     const problem = parseProblem(text, this.#owner.maxMessageBytes)
@@ -169,7 +167,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const parsed = parseJson(text)
     for (const message of Array.isArray(parsed) ? parsed as unknown[] : [parsed]) {
       if (!isMessage(message)) continue
-      if (this.isSuccess || (message.id === this.request.id && isRecord(message.error))) this.#message(message)
+      if (this.isSuccess || (!this.#endsSession && message.id === this.request.id && isRecord(message.error))) this.#message(message)
     }
   }
 

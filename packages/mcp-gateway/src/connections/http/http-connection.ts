@@ -9,9 +9,11 @@ import { shortened } from '../../session/tool-text.js'
 import type { Transport } from '../../session/transport.js'
 import { causeOf, isUnreachable, type Cause } from '../cause.js'
 import { ownVariables, sessionOptions, type Binding, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
+import { isRefusedAgain, mayConcernSession, namesSession } from '../lost-session.js'
+import { sessionOptions, type Binding, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { Redactor } from '../../redact.js'
 import type { Authorization } from '../authorization.js'
-import { HttpError } from './exchange.js'
+import { HttpError } from '../http-error.js'
 import { HttpSseTransport } from './http-sse-transport.js'
 import { OAuth } from './oauth.js'
 import { paramHeaders, type ParametersOf } from './param-headers.js'
@@ -49,6 +51,8 @@ export class HttpConnection implements Connection {
   /** Of HTTP with SSE: the SDK's client reports an error of its stream in its place. */
   #renewalFailure: unknown
   #hung = false
+  /** The ping in flight, with its failure. */
+  #ping: Promise<unknown> | undefined
 
   constructor (config: NamedServer, parts: ConnectionContext, known: KnownBinding) {
     const { headers = {}, oauth } = config
@@ -153,21 +157,28 @@ export class HttpConnection implements Connection {
   }
 
   async isStale (err: unknown): Promise<boolean> {
-    if (!(err instanceof HttpError) || !isRefusal(err)) return false
-    this.wasStale ||= (err.status === 404 && this.#streamable?.sessionId !== undefined) || await this.#changedBinding()
+    const isModern = this.#known.binding === 'modern'
+    if (isModern ? !(err instanceof HttpError && isRefusal(err)) : !mayConcernSession(err)) return false
+    this.wasStale ||= this.#endsSession(err) || await this.#isPingRefused(err)
     return this.wasStale
   }
 
-  /** Whether the server refuses a ping of the binding that worked before: another version took its place. */
-  async #changedBinding (): Promise<boolean> {
-    try {
-      await this.session.ping(this.#parts.limits.pingTimeoutMs)
-      return false
-    } catch (err) {
-      if (!(err instanceof HttpError) || !isRefusal(err)) return false
-      this.#known.binding = undefined
+  /** Whether 404 answers a request of a session: the specification gives it no other meaning. */
+  #endsSession (err: unknown): boolean {
+    const hasSession = this.#known.binding === 'sse' || this.#streamable?.sessionId !== undefined
+    return hasSession && err instanceof HttpError && err.status === 404
+  }
+
+  /** Whether the server refuses a ping as well: it forgot the session, or another version took its place. */
+  #isPingRefused (refusal: unknown): Promise<boolean> {
+    // requests that are refused together need one ping
+    this.#ping ??= this.session.ping(this.#parts.limits.pingTimeoutMs).then(() => undefined, (err: unknown) => err)
+      .finally(() => { this.#ping = undefined })
+    return this.#ping.then(err => {
+      if (!this.#endsSession(err) && !isRefusedAgain(refusal, err)) return false
+      if (!this.#endsSession(err) && !namesSession(err) && isRefusal(err)) this.#known.binding = undefined
       return true
-    }
+    })
   }
 
   isUnreachable (err: unknown): boolean {
@@ -214,11 +225,12 @@ export class HttpConnection implements Connection {
       for (const [name, value] of Object.entries(isOwn ? this.#config.headers ?? {} : {})) headers.set(name, value)
       return await fetch(url, { ...init, headers, dispatcher: this.#agent }) as unknown as Response
     }
+    const isMessage = (init as RequestInit | undefined)?.method === 'POST'
     const response = await send()
     const isRefused = response.status === 401 || response.status === 403
-    if (!isOwn || !isRefused || !await this.#renew(response, authorization)) return response
+    if (!isOwn || !isRefused || !await this.#renew(response, authorization)) return await passed(response, isMessage)
     await response.body?.cancel()
-    return await send()
+    return await passed(await send(), isMessage)
   }
 
   async #renew ({ status, headers }: Response, used: string | undefined): Promise<boolean> {
@@ -241,6 +253,12 @@ export class HttpConnection implements Connection {
 
 function isSignIn (err: unknown): err is Error {
   return err instanceof SignInRequiredError || err instanceof SignInFailedError
+}
+
+/** @throws HttpError for a message that is refused: the SDK's error has the status in its text alone */
+async function passed (response: Response, isMessage: boolean): Promise<Response> {
+  if (isMessage && response.status >= 400) throw new HttpError(response.status, await response.text())
+  return response
 }
 
 /** A response that is not a success, with its body. */

@@ -1,5 +1,6 @@
 import { SSEClientTransport, type JSONRPCMessage, type SSEClientTransportOptions } from '@modelcontextprotocol/client'
 import type { Id, RpcMessage } from '../../protocol/json-rpc.js'
+import { HttpError } from '../http-error.js'
 import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
 
 /** HTTP with SSE of revision 2024-11-05, by the SDK's client. */
@@ -23,7 +24,7 @@ export class HttpSseTransport implements Transport {
   send (message: RpcMessage): void {
     const { id, method } = message
     this.#inner.send(message as JSONRPCMessage).catch((err: Error) => {
-      if (id !== undefined && method !== undefined) this.#events.failed(id, err, true)
+      if (id !== undefined && method !== undefined) this.#events.failed(id, err, !(err instanceof HttpError) || err.status >= 500)
       else this.#events.trouble(err)
     })
   }

@@ -6,7 +6,8 @@ import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
 import { CLIENT_INFO } from '../../protocol/revision.js'
 import type { Authorization } from '../authorization.js'
-import { Exchange, HttpError, type ExchangeOwner, type ExchangeRequest } from './exchange.js'
+import { Exchange, type ExchangeOwner, type ExchangeRequest } from './exchange.js'
+import { HttpError } from '../http-error.js'
 import { redirectOf } from './redirect.js'
 
 /** Delay in ms before a stream is resumed, unless its server names one. It doubles with each failure in a row. */
@@ -103,8 +104,8 @@ export class StreamableTransport implements Transport, ExchangeOwner {
     this.#updateHeaders()
   }
 
-  message ({ request }: Exchange, message: RpcMessage): void {
-    if (!this.#isClosed) this.#events?.message(message, request.id)
+  message ({ request, isSuccess, status }: Exchange, message: RpcMessage): void {
+    if (!this.#isClosed) this.#events?.message(message, request.id, undefined, isSuccess ? undefined : status)
   }
 
   trouble (err: Error): void {

@@ -2,6 +2,8 @@ import { resolve } from 'node:path'
 import { childEnvironment } from '../../config/child-environment.js'
 import { causeOf, type Cause } from '../cause.js'
 import { ownVariables, sessionOptions, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
+import { isRefusedAgain, mayConcernSession } from '../lost-session.js'
+import { sessionOptions, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { Redactor } from '../../redact.js'
 import { secretsOfArguments } from '../../secrets/secret-values.js'
 import { describeExit, type Exit } from './server-process.js'
@@ -35,6 +37,7 @@ export class StdioConnection implements Connection {
   readonly #transport: StdioTransport
   readonly #known: KnownBinding
   readonly #startTimeoutMs: number
+  readonly #pingTimeoutMs: number
   #hung = false
   #mute: string | undefined
   #failure: Error | undefined
@@ -45,6 +48,7 @@ export class StdioConnection implements Connection {
     const { env, missing } = childEnvironment(config, parts)
     const unfilled = unfilledVariables(config)
     this.#startTimeoutMs = limits.startTimeoutMs
+    this.#pingTimeoutMs = limits.pingTimeoutMs
     this.missingEnv = [...new Set([...missing, ...unfilled])]
     this.isMisconfigured = unfilled.length > 0
     // the variables of the child, and those that the service keeps from it
@@ -143,8 +147,11 @@ export class StdioConnection implements Connection {
     return this.redact.text(`${message ?? 'no reason given'}${this.#missing()}`)
   }
 
-  isStale (): boolean {
-    return false
+  /** A proxy, or a program that starts the server again, may lose the session behind a child that goes on. */
+  async isStale (err: unknown): Promise<boolean> {
+    if (!mayConcernSession(err)) return false
+    this.wasStale ||= await this.session.ping(this.#pingTimeoutMs).then(() => false, (ping: unknown) => isRefusedAgain(err, ping))
+    return this.wasStale
   }
 
   isUnreachable (): boolean {
