@@ -1,8 +1,10 @@
 import { test } from 'tap'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Session } from '../src/session/session.js'
 import { watchHealth } from '../src/upstream/health.js'
+import { handWritten } from './fixtures/hand-written.js'
 import { bad, folder, journal, lives, published, started, textOf, until } from './fixtures/app.js'
 
 test('a tool that reports an error is a failed call, with its whole result', async t => {
@@ -70,6 +72,31 @@ test('a server that was down at start is there as soon as it can be', async t =>
   const { call, gateway } = await started(t, [bad({ 'crash-until': flag }), bad({ touch: flag, slow: 200 }, { name: 'helper' })])
   await until(() => gateway.get('bad').status().state === 'ready')
   t.equal(textOf(await call('bad', 'echo', { message: 'there' })), 'there')
+})
+
+test('a server that refuses the handshake, or exits with any code, is started again until it works', async t => {
+  const flag = join(folder(t), 'flag')
+  let handshakes = 0
+  const { url } = await handWritten(t, ({ message: { method }, error }) => {
+    if (method !== 'initialize' || ++handshakes > 8) return false
+    error(-32603, 'database is starting up')
+    return true
+  }, { isModern: false })
+  const stdio = [
+    ...[-32603, -32022, -32601, 0].map(code => bad({ 'refuse-start': code, until: flag }, { name: `refuses ${code}` })),
+    ...[0, 1, 127, 137, 255].map(code => bad({ 'crash-until': flag, code }, { name: `exits ${code}` }))
+  ]
+  const { gateway, call } = await started(t, [...stdio, { name: 'http', url }], { restartDelayMs: 10, restartDelayMaxMs: 50 })
+  await until(() => stdio.every(({ name }) => gateway.get(name!).status().crashLoop), 30_000)
+  for (const { name = '' } of stdio) {
+    const status = gateway.get(name).status()
+    if (name.startsWith('exits')) t.match(status, { cause: 'EXITED', error: `it exited with code ${name.slice(6)}` }, name)
+    else t.match(status, { cause: 'REFUSED', error: 'not spoken here' }, name)
+  }
+  writeFileSync(flag, '')
+  await until(() => gateway.status().every(({ state }) => state === 'ready'), 30_000)
+  for (const { name = '' } of stdio) t.equal(textOf(await call(name, 'echo', { message: 'up' })), 'up', name)
+  t.equal((await call('http', 'tool')).status, 200)
 })
 
 test('calls wait for a server that is slow to start', async t => {

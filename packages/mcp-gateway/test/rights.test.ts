@@ -59,12 +59,6 @@ test('without authenticate the details are for callers on this machine, and not 
   t.notMatch(await ask('/mcp/call', 'proxied', call('bad')), /code 7|cannot read/)
 })
 
-test('a server that refuses the handshake in each era is started a few times and then failed', async t => {
-  const { gateway } = await serve(t, [bad({ 'refuse-start': -32022 })], false)
-  await until(() => gateway.get('bad').status().state === 'failed')
-  t.match(gateway.get('bad').status(), { cause: 'REFUSED', error: /spoken/ })
-})
-
 test('an administrator restarts a running, a waiting and a failed server', async t => {
   const { app, gateway } = await started(t, [
     bad({}, { name: 'fine' }), bad({ crash: 7 }, { name: 'crashing' }), bad({}, { name: 'once', restart: false })

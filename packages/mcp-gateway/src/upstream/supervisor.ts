@@ -284,9 +284,7 @@ export class Supervisor {
       if (signal.aborted || this.#restarted.has(connection)) continue
       const stale = connection.wasStale
       this.#failures = wasReady >= STABLE_MS || stale ? (stale ? this.#failures : 1) : this.#failures + 1
-      // a server that refuses the handshake in each era would refuse it again
-      const isRefused = this.#cause === 'REFUSED' && this.#failures >= CRASH_LOOP
-      if (this.config.restart === false || connection.isMisconfigured || isRefused) {
+      if (this.config.restart === false || connection.isMisconfigured) {
         this.#to('failed')
         if (this.#refusal === undefined) log.error({ mcpServer: this.name, err: this.#problem, stderr: end.stderr }, 'MCP server failed; it is not started again')
         return
