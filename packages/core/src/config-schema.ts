@@ -31,6 +31,10 @@ export const VacConfig = Type.Object({
 }, { additionalProperties: true })
 export type VacConfig = Static<typeof VacConfig> & { readonly [key: string]: unknown }
 
+function seconds (description: string): TNumber {
+  return Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: `seconds ${description}` })
+}
+
 /** One external MCP server: started by `command`, or reached at `url` (contract section 4). */
 export const McpServerConfig = Type.Object({
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'unique identifier of the server' })),
@@ -52,7 +56,12 @@ export const McpServerConfig = Type.Object({
     client_metadata: Type.Optional(Type.Boolean({ description: 'false: never the metadata document of this service as client; with `per_owner`' }))
   }, { additionalProperties: false, description: 'OAuth for `url`: client credentials, or with `per_owner` the sign-in of each owner' })),
   per_owner: Type.Optional(Type.Boolean({ description: 'true: each owner signs in to `url` and has tokens and a connection alone; needs `oauth`' })),
-  timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'seconds for one call without progress' })),
+  timeout: Type.Optional(seconds('for one call without progress; default 60')),
+  total_timeout: Type.Optional(seconds('for one call, progress or not; default 3600')),
+  start_timeout: Type.Optional(seconds('for a start, with the download by `npx`; default 60')),
+  list_timeout: Type.Optional(seconds('that a list of all servers waits for this one; default 5')),
+  max_message_bytes: Type.Optional(Type.Integer({ minimum: 1_024, maximum: 268_435_456, description: 'longest message of the server in bytes; default 8388608' })),
+  max_in_flight: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'calls of the server at once, a quarter of them of one owner; default 1000' })),
   allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
   deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
   pin: Type.Optional(Type.Union([Type.Boolean(), Type.String()], { description: 'true, or the fingerprint of an accepted list: holds changed and new tools back' })),
@@ -60,10 +69,6 @@ export const McpServerConfig = Type.Object({
   type: Type.Optional(Type.String({ description: 'transport, as other tools write it' }))
 }, { additionalProperties: false })
 export type McpServerConfig = Static<typeof McpServerConfig>
-
-function seconds (description: string): TNumber {
-  return Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: `seconds ${description}` })
-}
 
 /** What a scope of a static token may be. */
 const Scope = Type.String({ pattern: '^(?:vac:.+|tool:.+|admin)$' })

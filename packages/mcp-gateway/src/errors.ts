@@ -38,16 +38,16 @@ export const ToolFailedError = createError<[string, string]>('MCP_TOOL_FAILED', 
 /** The server answered with a JSON-RPC error. Arguments: server, its message. */
 export const CallFailedError = createError<[string, string]>('MCP_CALL_FAILED', 'the MCP server %s refused the call: %s', 500, { expose: true })
 
-/** No response and no progress within the timeout. Arguments: server, seconds. */
-export const CallTimeoutError = createError<[string, number]>('MCP_CALL_TIMEOUT',
-  'the MCP server %s gave no answer and no progress for %s s; the call was cancelled', 500, { expose: true })
+/** No response and no progress in time, or no response in all. Arguments: server, what it gave, seconds, key. */
+export const CallTimeoutError = createError<[string, string, number, string]>('MCP_CALL_TIMEOUT',
+  'the MCP server %s gave %s for %s s; the call was cancelled, and `%s` of its entry gives it more', 500, { expose: true })
 
-/** A message exceeds `maxMessageBytes`, or is too deep. Arguments: server, how. */
+/** A message exceeds `max_message_bytes`, or is too deep. Arguments: server, how. */
 export const MessageTooLargeError = createError<[string, string]>('MCP_MESSAGE_TOO_LARGE',
-  'the answer of the MCP server %s %s; request less, or raise maxMessageBytes', 500, { expose: true })
+  'the answer of the MCP server %s %s; request less, or raise `max_message_bytes` of its entry', 500, { expose: true })
 
 /** Too many calls of one server are in flight. Arguments: server, the limit. */
-export const ServerBusyError = createError<[string, number]>('MCP_SERVER_BUSY', 'the MCP server %s has %s calls in flight; try again soon', 503, { expose: true })
+export const ServerBusyError = createError<[string, number]>('MCP_SERVER_BUSY', 'the MCP server %s has %s calls in flight; try again soon, or raise `max_in_flight` of its entry', 503, { expose: true })
 
 /** The caller has to sign in to the server first. Arguments: server, the address to open. */
 export const SignInRequiredError = createError<[string, string]>('MCP_SIGN_IN_REQUIRED',

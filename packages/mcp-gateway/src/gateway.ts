@@ -9,6 +9,7 @@ import { listedTool } from './rest/bodies.js'
 import type { ChangeListener, Item } from './protocol/lists.js'
 import type { Listing, ServerItem, Servers } from './servers.js'
 import { SignIns } from './sign-in/sign-ins.js'
+import { limitsOf } from './config/server-limits.js'
 import { loadClients } from './upstream/open-connection.js'
 import { OwnedUpstream } from './upstream/owned-upstream.js'
 import { LogGate, quoteName, suggestion, within, type StateKey } from '@polyvac/core/plugin'
@@ -161,7 +162,7 @@ export class Gateway implements Servers {
 
   async #list (read: (upstream: Upstream) => Promise<readonly Item[]>, isMeant = (_upstream: Upstream): boolean => true): Promise<Listing> {
     const upstreams = [...this.#upstreams.values()].filter(isMeant)
-    const lists = await Promise.allSettled(upstreams.map(async upstream => await this.#inTime(upstream.name, read(upstream))))
+    const lists = await Promise.allSettled(upstreams.map(async upstream => await this.#inTime(upstream, read(upstream))))
     const items: ServerItem[] = []
     const unavailable: Array<{ server: string, error: unknown }> = []
     for (const [i, list] of lists.entries()) {
@@ -179,10 +180,10 @@ export class Gateway implements Servers {
   }
 
   /** One server that does not answer must not keep back the lists of the others. */
-  async #inTime<T> (server: string, list: Promise<T>): Promise<T> {
-    const { listWaitMs } = this.limits
+  async #inTime<T> ({ name, config }: Upstream, list: Promise<T>): Promise<T> {
+    const { listWaitMs } = limitsOf(config, this.limits)
     return await within(list, listWaitMs, () => {
-      throw new ServerNotReadyError(quoteName(server), `it sent no list within ${listWaitMs / 1000} s`, 'the list goes without it')
+      throw new ServerNotReadyError(quoteName(name), `it sent no list within ${listWaitMs / 1000} s`, 'the list goes without it; `list_timeout` of its entry gives it more')
     })
   }
 
@@ -204,7 +205,7 @@ export class Gateway implements Servers {
       inheritEnv,
       secretEnv,
       env,
-      limits: this.limits,
+      limits: limitsOf(config, this.limits),
       log: this.log,
       watch: this.#watch,
       callers: this.#callers,

@@ -146,8 +146,8 @@ test('a message past the limit fails its own call alone, wherever its id stands'
 
 test('twenty megabytes fail with the default limit, which is named, and come through with a higher one', async t => {
   const { call: callByDefault } = await started(t, [bad()])
-  t.match(await callByDefault('bad', 'big', { bytes: 20e6 }), { status: 500, body: { error: /and 8388608 are accepted; request less, or raise maxMessageBytes/ } })
-  const { call } = await started(t, [bad()], { maxMessageBytes: 32 * 1024 * 1024 })
+  t.match(await callByDefault('bad', 'big', { bytes: 20e6 }), { status: 500, body: { error: /and 8388608 are accepted; request less, or raise `max_message_bytes` of its entry/ } })
+  const { call } = await started(t, [bad({}, { max_message_bytes: 32 * 1024 * 1024 })])
   for (const bytes of [8e6, 20e6]) t.equal(textOf(await call('bad', 'big', { bytes })).length, bytes)
 })
 
@@ -202,6 +202,26 @@ test('a server with calls in flight is not ended by missed pings, and one withou
   session.calls = 0
   await until(() => ends > 0)
   t.equal(ends, 1)
+})
+
+test('each bound that an error names is a key of the entry, and holds for that server alone', async t => {
+  const { url } = await handWritten(t, ({ message: { method } }) => method === 'tools/list', { isModern: false })
+  const { call, gateway } = await started(t, [
+    bad({ slow: 600 }, { name: 'quick', start_timeout: 0.1 }), bad({ slow: 600 }, { name: 'patient', start_timeout: 30 }),
+    bad({}, { name: 'bound', total_timeout: 0.3, timeout: 0.2, max_in_flight: 1, max_message_bytes: 10_000 }), { name: 'listless', url, list_timeout: 0.05 }, bad({}, { name: 'free' })
+  ], { startTimeoutMs: 5_000, listWaitMs: 60_000 })
+  await until(() => gateway.get('quick').status().attempt > 1 && ['patient', 'bound', 'free'].every(name => gateway.get(name).status().state === 'ready'), 20_000)
+  t.match(gateway.get('quick').status().error, /within 0.1 s of its start; `start_timeout` of its entry/)
+  const failures = {
+    hang: /for 0.2 s; .* `timeout` of its entry/, progress: /no answer for 0.3 s; .* `total_timeout` of its entry/, big: /10000 are accepted; .* `max_message_bytes` of its entry/
+  }
+  for (const [tool, error] of Object.entries(failures)) t.match((await call('bound', tool, { steps: 100, ms: 50, bytes: 20_000 })).body.error, error, tool)
+  const [first, second] = await Promise.all([call('bound', 'hang'), call('bound', 'echo', { message: 'x' })])
+  t.match(first, { body: { code: 'MCP_CALL_TIMEOUT' } })
+  t.match(second, { status: 503, body: { error: /has 1 calls in flight; .* `max_in_flight` of its entry/ } })
+  t.equal(textOf(await call('free', 'big', { bytes: 20_000 })).length, 20_000)
+  const { unavailable } = await gateway.list('tools')
+  t.match(unavailable.find(({ server }) => server === 'listless'), { error: { message: /within 0.05 s; .* `list_timeout` of its entry/ } })
 })
 
 test('one call too many at once is refused with 503', async t => {

@@ -1,7 +1,7 @@
-import type { Gateway } from '@polyvac/mcp-gateway'
+import type { Gateway, McpServerConfig } from '@polyvac/mcp-gateway'
 import Fastify from 'fastify'
 import { NoServersError } from '../errors.js'
-import { openGateway } from '../gateway.js'
+import { openGateway, serversOf } from '../gateway.js'
 import { toSettings } from '../host-options.js'
 import { loadConfig } from '../load-config.js'
 import type { Arguments } from '../arguments.js'
@@ -16,7 +16,9 @@ const READY_WAIT_MS = 60_000
 export async function withGateway (args: Arguments, work: (gateway: Gateway, signal: AbortSignal) => Promise<void>): Promise<void> {
   const config = await loadConfig(args)
   const { log } = Fastify({ logger: { level: args.logLevel ?? 'error', stream: process.stderr } })
-  const gateway = await openGateway(toSettings({}, config), config.variables, log, { readyWaitMs: READY_WAIT_MS })
+  const settings = toSettings({}, config)
+  const starts = Object.values(serversOf(settings.switches.mcp_servers)).map(server => ((server as McpServerConfig).start_timeout ?? 0) * 1000)
+  const gateway = await openGateway(settings, config.variables, log, { readyWaitMs: Math.max(READY_WAIT_MS, ...starts) })
   if (gateway === undefined) throw new NoServersError(config.file)
   const stop = new AbortController()
   const onInterrupt = (): void => stop.abort(new Error('interrupted'))

@@ -37,12 +37,11 @@ const MAX_LOGGED_TOOLS = 20
 
 /** The options that sessions of both kinds of connection share. */
 export function sessionOptions (
-  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated, review, callers }: ConnectionContext, redact: Redactor
+  { name, allow, deny }: NamedServer, { limits, log, onChange, onUpdated, review, callers }: ConnectionContext, redact: Redactor
 ): Omit<SessionOptions, 'isModern' | 'hasReliableNotifications'> {
   return {
     name,
     limits,
-    callTimeoutMs: timeout === undefined ? limits.callTimeoutMs : timeout * 1000,
     allow,
     deny,
     redact,

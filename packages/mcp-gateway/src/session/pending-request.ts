@@ -106,7 +106,7 @@ export class PendingRequest implements Waiting, Work {
   }
 
   progressed (progress: CallProgress): unknown {
-    if (performance.now() - this.#begun > this.#parts.maxMs) return this.#giveUp(new CallTimeoutError(this.#parts.server, this.#parts.maxMs / 1000))
+    if (performance.now() - this.#begun > this.#parts.maxMs) return this.#giveUp(new CallTimeoutError(this.#parts.server, 'no answer', this.#parts.maxMs / 1000, 'total_timeout'))
     this.#timer?.refresh()
     return this.options.onProgress?.(progress) as unknown
   }
@@ -137,7 +137,7 @@ export class PendingRequest implements Waiting, Work {
   /** The timeout has passed. */
   late (): void {
     this.#parts.onLate(this)
-    this.#giveUp(new CallTimeoutError(this.#parts.server, this.#timeoutMs / 1000))
+    this.#giveUp(new CallTimeoutError(this.#parts.server, 'no answer and no progress', this.#timeoutMs / 1000, 'timeout'))
   }
 
   readonly #leave = (): void => this.#giveUp((this.options.signal?.reason ?? new CallAbortedError('the caller aborted it')) as Error)

@@ -92,7 +92,7 @@ async function untilEnded ({ server, maxMs, work }: AwaitedTaskParts, taskId: un
       work.hasEnded = true
       return seen as ToolResult
     }
-    if (performance.now() - begun > maxMs) throw new CallTimeoutError(server, maxMs / 1000)
+    if (performance.now() - begun > maxMs) throw new CallTimeoutError(server, 'no answer', maxMs / 1000, 'total_timeout')
     const pause = delay(typeof seen === 'number' && seen >= 0 ? Math.min(Math.max(seen, MIN_POLL_MS), MAX_POLL_MS) : MAX_POLL_MS)
     await (signal === undefined ? pause : unlessAborted(pause, signal))
   }

@@ -42,7 +42,6 @@ const NO_TOOLS: ItemList = { items: [], leftOut: [] }
 export interface SessionOptions extends ToolCatalogOptions {
   readonly name: string
   readonly limits: Limits
-  readonly callTimeoutMs: number
   readonly redact: Redactor
   /** Whether the server speaks revision 2026-07-28. */
   readonly isModern: boolean
@@ -135,7 +134,7 @@ export class Session {
   /** Opens the transport and performs the handshake. */
   async connect (timeoutMs: number): Promise<void> {
     const { name } = this.#options
-    await within(this.requests.open(), timeoutMs, () => { throw new CallTimeoutError(name, timeoutMs / 1000) })
+    await within(this.requests.open(), timeoutMs, () => { throw new CallTimeoutError(name, 'no answer', timeoutMs / 1000, 'start_timeout') })
     const send = (method: string, params: object): Promise<ToolResult> => this.#timed(timeoutMs, method, params)
     if (this.isModern) {
       this.#facts = this.#shown(await discover(send))
@@ -215,7 +214,7 @@ export class Session {
     const options = caller ?? {}
     let { round } = options
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
-      const response = this.#timed(this.#options.callTimeoutMs, method, round === undefined ? params : { ...params, ...round }, caller, tool, task)
+      const response = this.#timed(this.#options.limits.callTimeoutMs, method, round === undefined ? params : { ...params, ...round }, caller, tool, task)
       const result = await (task === undefined && TASK_LOOKS.has(method) ? this.#tasks.look((params as { taskId?: unknown }).taskId, options.principal, response) : response)
       if (this.isModern) checkResult(result, options)
       if (task === undefined && caller !== undefined) this.#tasks.answered(result, options.principal)
@@ -230,7 +229,7 @@ export class Session {
     const params = { name: tool, arguments: args }
     if (this.isModern) return this.#callModern(params, options)
     if (options.logLevel !== undefined) this.#lowerLogLevel(options.logLevel)
-    return isTask ? this.#asTask(params, options, awaitTask) : this.#timed(this.#options.callTimeoutMs, CALL, params, options, tool)
+    return isTask ? this.#asTask(params, options, awaitTask) : this.#timed(this.#options.limits.callTimeoutMs, CALL, params, options, tool)
   }
 
   async #callModern (params: AwaitedTaskParts['params'], options: CallOptions): Promise<ToolResult> {

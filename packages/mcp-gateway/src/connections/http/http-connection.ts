@@ -144,7 +144,7 @@ export class HttpConnection implements Connection {
   }
 
   problemOf (err: unknown): string {
-    if (err instanceof CallTimeoutError) return `it did not answer within ${this.#parts.limits.startTimeoutMs / 1000} s`
+    if (err instanceof CallTimeoutError) return `it did not answer within ${this.#parts.limits.startTimeoutMs / 1000} s; \`start_timeout\` of its entry gives it more`
     if (err instanceof HttpError) return this.#shown(statusText(err))
     const { message, code = 'no reason given', cause } = err as Partial<ErrnoException> & { cause?: Partial<ErrnoException> }
     const why = cause?.message || cause?.code

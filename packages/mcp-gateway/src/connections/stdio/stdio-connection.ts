@@ -143,7 +143,7 @@ export class StdioConnection implements Connection {
     // after a refusal the gateway ends the child
     if (child?.exit !== undefined && this.#ownExit() && !(err instanceof RpcError)) return this.#exitText()
     const { message, code } = err as { message?: string, code?: unknown }
-    if (code === TIMED_OUT) return `it did not answer within ${this.#startTimeoutMs / 1000} s of its start`
+    if (code === TIMED_OUT) return `it did not answer within ${this.#startTimeoutMs / 1000} s of its start; \`start_timeout\` of its entry gives it more`
     return this.redact.text(`${message ?? 'no reason given'}${this.#missing()}`)
   }
 
