@@ -253,6 +253,8 @@ export const limits = {
     ['Failures in a row to resume a stream of a server over HTTP', `${gateway}/connections/http/streamable-transport.ts`, 'MAX_RESUMES', '', 'Its call fails with `MCP_CALL_FAILED`.'],
     ['Pause between two polls of a followed task', `${gateway}/tool-source/tasks.ts`, 'MAX_POLL_MS', 'ms', 'It is polled then, whatever interval its server names.'],
     ['Questions of one call, one after the other', `${gateway}/session/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
+    ['Processes of a server with `process: owner` or `session`; a quarter for one owner', `${gateway}/upstream/own-processes.ts`, 'MAX_PROCESSES', 'processes', 'The own process that was idle longest ends; 503 `MCP_PROCESSES_USED` where none is. Each process costs what the server needs. Set it with `max_processes` of the server.'],
+    ['Time that such a process lives without a request', `${gateway}/upstream/own-processes.ts`, 'PROCESS_IDLE_MS', 'ms', 'It ends, with its state. Set it with `process_idle` of the server.'],
     ['Owners with a connection to one server with `per_owner`', `${gateway}/upstream/owned-upstream.ts`, 'MAX_OWNERS', '', 'The connection that was idle longest is closed; 503 `MCP_SERVER_BUSY` where none is idle.'],
     ['Time without a request after which the connection of an owner is closed', `${gateway}/upstream/owned-upstream.ts`, 'OWNER_IDLE_MS', 'ms', 'The next request opens another one, with the same sign-in.'],
     ['Time to complete a sign-in to a server', `${gateway}/sign-in/sign-ins.ts`, 'PENDING_MS', 'ms', 'The page refuses with `MCP_SIGN_IN_REFUSED`; the next call has another address.'],

@@ -66,6 +66,11 @@ export const McpServerConfig = Type.Object({
   deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
   pin: Type.Optional(Type.Union([Type.Boolean(), Type.String()], { description: 'true, or the fingerprint of an accepted list: holds changed and new tools back' })),
   restart: Type.Optional(Type.Boolean({ description: 'start it again when it ends; default true' })),
+  process: Type.Optional(Type.Union([Type.Literal('shared'), Type.Literal('owner'), Type.Literal('session')], {
+    description: 'processes of `command`: `shared` (default) has one, `owner` one for each owner, `session` one for each MCP session'
+  })),
+  max_processes: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, description: 'processes with `process`, a quarter of them of one owner; default 40' })),
+  process_idle: Type.Optional(seconds('without a request after which such a process ends; default 600')),
   type: Type.Optional(Type.String({ description: 'transport, as other tools write it' }))
 }, { additionalProperties: false })
 export type McpServerConfig = Static<typeof McpServerConfig>

@@ -56,6 +56,9 @@ export function mcpServerProblems (entry: Readonly<Record<string, unknown>>, whe
   if (entry.per_owner === true && (url === undefined || entry.oauth === undefined)) {
     problems.push({ key: 'per_owner', message: `${where}.per_owner: owners sign in to a server with a url and oauth alone`, hint: 'add `url:` and `oauth: {}`' })
   }
+  if ((entry.process === 'owner' || entry.process === 'session') && command === undefined) {
+    problems.push({ key: 'process', message: `${where}.process: a server with a url has no processes here`, hint: 'remove it; with `per_owner` each owner has a connection' })
+  }
   const headers = Object.keys((entry.headers ?? {}) as object)
   const marked = Array.isArray(entry.secret_headers) ? entry.secret_headers.map(String) : []
   const absent = marked.find(name => !headers.some(header => header.toLowerCase() === name.toLowerCase()))

@@ -11,6 +11,7 @@ import type { Listing, ServerItem, Servers } from './servers.js'
 import { SignIns } from './sign-in/sign-ins.js'
 import { limitsOf } from './config/server-limits.js'
 import { loadClients } from './upstream/open-connection.js'
+import { OwnProcesses } from './upstream/own-processes.js'
 import { OwnedUpstream } from './upstream/owned-upstream.js'
 import { LogGate, quoteName, suggestion, within, type StateKey } from '@polyvac/core/plugin'
 import { readGatewayOptions, type GatewayOptions, type Limits } from './options.js'
@@ -212,9 +213,8 @@ export class Gateway implements Servers {
       folder: resolve(folder),
       onChange: (...change: Parameters<ChangeListener>) => this.#changed(...change)
     }
-    return config.per_owner === true
-      ? new OwnedUpstream(config, upstreamOptions, this.signIns, known?.listeners)
-      : new Upstream(config, upstreamOptions, known?.listeners)
+    if (config.per_owner === true) return new OwnedUpstream(config, upstreamOptions, this.signIns, known?.listeners)
+    return new (config.process === 'owner' || config.process === 'session' ? OwnProcesses : Upstream)(config, upstreamOptions, known?.listeners)
   }
 
   #logInheritance (upstreams: readonly Upstream[]): void {

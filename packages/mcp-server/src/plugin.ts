@@ -105,13 +105,14 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   })
 }
 
-function newSessions ({ limits, log, logGate, subscriptions }: McpContext, { tasks, stateKey, authenticate }: McpServerOptions): Sessions {
+function newSessions ({ limits, log, logGate, subscriptions, registry }: McpContext, { tasks, stateKey, authenticate }: McpServerOptions): Sessions {
   const watch: ConstructorParameters<typeof Sessions>[0]['watch'] = (uri, owner, onUpdate) => subscriptions.add(uri, owner, onUpdate)
   const onFailure = (err: unknown): void => {
     const suppressed = logGate.pass('replicas')
     if (suppressed !== undefined) log.warn({ err, suppressed }, 'the other replicas do not have a message of an MCP session')
   }
-  return new Sessions({ limits, authenticate, watch, link: tasks?.replicas, stateKey, onFailure })
+  const onEnd = (key: string): void => { for (const source of registry.sources) source.sessionEnded?.(key) }
+  return new Sessions({ limits, authenticate, watch, link: tasks?.replicas, stateKey, onEnd, onFailure })
 }
 
 const POST_ALONE = 'this revision has the method POST alone'

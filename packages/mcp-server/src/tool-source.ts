@@ -41,6 +41,8 @@ export interface ToolSource {
   complete? (ref: CompletionRef, argument: CompletionArgument, context: CallContext): Promise<Completion> | Completion
   /** Extensions of MCP that clients learn of in their handshake, by id: `{ 'io.modelcontextprotocol/ui': {} }`. */
   extensions? (): Readonly<Record<string, object>>
+  /** A session of a caller has ended: nothing of it is needed any more. */
+  sessionEnded? (sessionId: string): void
   /**
    * Calls `listener` when lists change, until the function that it returns is called. Without it lists never change.
    * `of` is the caller whose `listFor` changed, and who alone is notified; undefined: that of all callers.
@@ -193,6 +195,8 @@ export interface CallContext {
   readonly relay?: Relay | undefined
   /** The lowest level of log messages that the caller asked for. */
   readonly logLevel?: LogLevel | undefined
+  /** Names the session of the caller, up to 2025-11-25; undefined without sessions. */
+  readonly sessionId?: string | undefined
   /** The place of the call among those of its caller: pass it to calls of VACs. */
   readonly place?: CallPlace | undefined
   /**

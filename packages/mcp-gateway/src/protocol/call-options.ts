@@ -23,6 +23,8 @@ export interface CallOptions {
   readonly principal?: Principal | undefined
   /** `_meta` of the caller's request. The server gets it without `progressToken` and `io.modelcontextprotocol/*`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined
+  /** Names the MCP session of the caller, for servers with `process: session`. */
+  readonly sessionId?: string | undefined
   /** Answers requests of the server; without it they are declined. */
   readonly ask?: InputHandler | undefined
   /** Client capabilities for a server of revision 2026-07-28. Default: elicitation and sampling. */

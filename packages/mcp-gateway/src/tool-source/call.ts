@@ -159,6 +159,7 @@ class SourceOptions implements CallOptions {
   get principal (): Principal | undefined { return this.#context.principal }
   get logLevel (): string | undefined { return this.#context.logLevel }
   get meta (): CallOptions['meta'] { return this.#context.meta }
+  get sessionId (): string | undefined { return this.#context.sessionId }
 
   get capabilities (): object {
     const { elicitation, sampling, roots, extensions } = this.#context.capabilities

@@ -94,10 +94,10 @@ export class SourceTasks {
     if ('fault' in read) return undefined
     // ids of earlier versions name no tool: they are for callers that may use the whole server
     const [server, taskId, tool] = read.value as [string, string, string?]
-    const { signal, principal, meta } = context
+    const { signal, principal, sessionId, meta } = context
     if (!this.#servers.names.includes(server) || !mayUse(principal, { server, tool })) return undefined
     try {
-      return await this.#servers.get(server).request(method, { taskId, ...more }, { signal, principal, meta, capabilities: TASKS_CAPABILITY })
+      return await this.#servers.get(server).request(method, { taskId, ...more }, { signal, principal, sessionId, meta, capabilities: TASKS_CAPABILITY })
     } catch (err) {
       throw withRpcError(err)
     }

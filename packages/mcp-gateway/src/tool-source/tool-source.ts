@@ -155,6 +155,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
     },
     mayUse,
     extensions: (): Record<string, object> => hasPages || servers.hasSignIns ? { [UI_EXTENSION]: {} } : {},
+    sessionEnded: sessionId => { for (const name of servers.names) servers.get(name).endSession(sessionId) },
     onChange: listener => servers.onChange((kinds, of) => {
       if (of === undefined && kinds.includes('tools')) refresh()
       listener(kinds, of)

@@ -22,6 +22,8 @@ export interface SourceContext {
   readonly state?: string | undefined
   readonly relay?: SourceRelay | undefined
   readonly logLevel?: string | undefined
+  /** Names the session of the caller. */
+  readonly sessionId?: string | undefined
   /** Has the ids of the request or of the task. Default: the log of the gateway. */
   readonly log?: Log | undefined
   progress (progress: CallProgress): Promise<void> | undefined
@@ -92,5 +94,7 @@ export interface GatewayToolSource {
   mayUse (kind: ListKind, id: string, principal: Principal | undefined): boolean
   /** Extensions of MCP that its servers offer, by id: MCP Apps, where a tool has a page, or one of an owner may. */
   extensions (): Readonly<Record<string, object>>
+  /** A session of a caller has ended: with `process: session`, so do its processes. */
+  sessionEnded (sessionId: string): void
   onChange (listener: ChangeListener): () => void
 }

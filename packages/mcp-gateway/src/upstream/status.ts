@@ -15,6 +15,8 @@ export interface UpstreamStatus {
   readonly callsInFlight: number
   /** Owners who are connected, of a server with `per_owner`. */
   readonly owners?: number | undefined
+  /** Processes of owners or sessions, of a server with `process`. */
+  readonly processes?: number | undefined
   readonly pid?: number | undefined
   readonly server?: { readonly name: string, readonly version: string } | undefined
   readonly readySince?: string | undefined

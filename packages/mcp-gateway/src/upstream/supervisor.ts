@@ -63,10 +63,10 @@ export class Supervisor {
   #running: Promise<void> | undefined
 
   /** @param listeners those of the entry that this one replaces */
-  constructor (config: NamedServer, options: UpstreamOptions, listeners = new ResourceSubscriptions()) {
+  constructor (config: NamedServer, options: UpstreamOptions, listeners = new ResourceSubscriptions(), toolChanges = new ToolChanges(config.name, config.pin, options.log)) {
     this.config = config
     this.options = options
-    this.toolChanges = new ToolChanges(config.name, config.pin, options.log)
+    this.toolChanges = toolChanges
     this.listeners = listeners
     listeners.onWanted = (uri, isWanted) => this.#subscribe(uri, isWanted)
   }
@@ -74,6 +74,8 @@ export class Supervisor {
   get name (): string { return this.config.name }
 
   protected get session (): Session | undefined { return this.#session }
+
+  protected get isClosing (): boolean { return this.#closing.signal.aborted }
 
   /** Whether the whole gateway is closing. */
   protected get closes (): boolean { return this.#closing.signal.aborted && !this.#isRemoved }

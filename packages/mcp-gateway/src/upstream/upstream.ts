@@ -8,15 +8,25 @@ import { CAUSES } from '../connections/cause.js'
 import { CODES, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
 import { RpcError } from '../protocol/json-rpc.js'
+import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
-import { Supervisor } from './supervisor.js'
+import type { ResourceSubscriptions } from './resource-subscriptions.js'
+import { Supervisor, type UpstreamOptions } from './supervisor.js'
 import { shortened, toolText } from '../session/tool-text.js'
 
 /** One configured server: its lists, calls and other requests. */
 export class Upstream extends Supervisor {
-  readonly #slots = new OwnerSlots({
-    part: `requests to the MCP server ${this.name}`, total: this.options.limits.maxInFlight, maxWaiting: this.options.limits.maxInFlight
-  })
+  readonly #slots: OwnerSlots
+
+  /**
+   * @param listeners those of the entry that this one replaces
+   * @param parent the server of which this is one of several processes: calls and tools are counted and compared there
+   */
+  constructor (config: NamedServer, options: UpstreamOptions, listeners?: ResourceSubscriptions, parent?: Upstream) {
+    super(config, options, listeners, parent?.toolChanges)
+    const { maxInFlight } = options.limits
+    this.#slots = parent !== undefined ? parent.#slots : new OwnerSlots({ part: `requests to the MCP server ${config.name}`, total: maxInFlight, maxWaiting: maxInFlight })
+  }
 
   /**
    * A list of this server, in a fixed order.
@@ -25,6 +35,9 @@ export class Upstream extends Supervisor {
   async list (kind: ListKind, _owner?: string): Promise<readonly Item[]> {
     return await this.#ask(undefined, session => session.list(kind))
   }
+
+  /** An MCP session has ended; see `OwnProcesses`. */
+  endSession (_session: string): void {}
 
   /** Whether each owner signs in to it, and sees other entries. */
   get isPerOwner (): boolean { return this.config.per_owner === true }

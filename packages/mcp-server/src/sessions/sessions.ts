@@ -17,6 +17,8 @@ export interface SessionsOptions {
   /** With both of them, any replica serves a session. */
   readonly link?: ReplicaLink | undefined
   readonly stateKey?: StateKey | undefined
+  /** Called with the key of a session that ended here. */
+  readonly onEnd: (key: string) => void
   /** Gets errors of the link that no caller waits for. */
   readonly onFailure: (err: unknown) => void
 }
@@ -213,6 +215,7 @@ export class Sessions {
     if (own?.size === 0) this.#byOwner.delete(session.owner ?? '')
     for (const call of session.calls.values()) call.cancel(new CallAbortedError('the session ended'))
     session.close()
+    this.#options.onEnd(session.key)
   }
 
   /** Leaves open calls to the other replicas, where any can serve them. */

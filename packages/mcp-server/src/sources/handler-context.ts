@@ -21,6 +21,7 @@ export class HandlerContext implements CallContext {
   get era (): Era { return this.#call.era }
   get protocolVersion (): string { return this.#call.protocolVersion }
   get meta (): CallContext['meta'] { return this.#call.meta }
+  get sessionId (): string | undefined { return this.#call.sessionId }
   get state (): string | undefined { return this.#call.state }
   get progress (): CallContext['progress'] { return (progress: CallProgress) => this.#call.progress(progress) }
   get message (): CallContext['message'] { return (message: LogMessage) => this.#call.message(message) }
