@@ -289,3 +289,25 @@ test('the log line of a call names its request, and that of a task the task and 
     { vac: 'demo', protocol: 'mcp', taskId: task.taskId, attempt: 0 }
   ])
 })
+
+test('with `process: session` each MCP session keeps the state of its server apart, until it ends', async t => {
+  const { url } = await served(t, {
+    vacs: { a: { display_name: 'A' } },
+    stream_interpreter: 'echo',
+    mcp_servers: [{ name: 'own', command: process.execPath, args: [join(root, 'packages/mcp-gateway/test/fixtures/bad-server.mjs')], inherit_env: [], process: 'session' }]
+  } as HostOptions)
+  const connect = async (): Promise<{ transport: StreamableHTTPClientTransport, pid: () => Promise<number> }> => {
+    const client = new Client(me)
+    const transport = new StreamableHTTPClientTransport(new URL(url))
+    await client.connect(transport as never)
+    t.teardown(() => client.close())
+    return { transport, pid: async () => Number((await client.callTool({ name: 'own__pid', arguments: {} }) as unknown as Called).content[0]!.text) }
+  }
+  const [first, second] = [await connect(), await connect()]
+  const pids = [await first.pid(), await second.pid(), await first.pid()]
+  t.equal(pids[0], pids[2])
+  t.not(pids[0], pids[1])
+  await first.transport.terminateSession()
+  await until(() => { try { return !process.kill(pids[0]!, 0) } catch { return true } }, 'the process of the session has ended')
+  t.equal(await second.pid(), pids[1])
+})
