@@ -6,6 +6,7 @@ import { isRefusedAgain, mayConcernSession } from '../lost-session.js'
 import { sessionOptions, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { Redactor } from '../../redact.js'
 import { secretsOfArguments } from '../../secrets/secret-values.js'
+import { formProblem } from './odd-lines.js'
 import { describeExit, type Exit } from './server-process.js'
 import { RpcError } from '../../protocol/json-rpc.js'
 import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
@@ -42,6 +43,8 @@ export class StdioConnection implements Connection {
   #mute: string | undefined
   #failure: Error | undefined
   #garbage = 0
+  /** Why its output is not understood. */
+  #form: string | undefined
 
   constructor (config: NamedServer, parts: StdioContext, known: KnownBinding) {
     const { limits, log, watch, folder } = parts
@@ -65,6 +68,7 @@ export class StdioConnection implements Connection {
         },
         onMute: problem => { this.#mute = `${problem} and was ended` },
         onGarbage: line => {
+          this.#form ??= formProblem(line)
           if (this.#garbage++ < MAX_GARBAGE_LINES) this.#transport.child?.stderr.add(`stdout: ${line}`)
           if (this.#garbage === 1) log.warn({ mcpServer: config.name, line: this.redact.text(line).slice(0, 200) }, 'an MCP server writes lines to stdout that are not messages')
         }
@@ -143,6 +147,7 @@ export class StdioConnection implements Connection {
     // after a refusal the gateway ends the child
     if (child?.exit !== undefined && this.#ownExit() && !(err instanceof RpcError)) return this.#exitText()
     const { message, code } = err as { message?: string, code?: unknown }
+    if (code === TIMED_OUT && this.#form !== undefined) return this.#form
     if (code === TIMED_OUT) return `it did not answer within ${this.#startTimeoutMs / 1000} s of its start; \`start_timeout\` of its entry gives it more`
     return this.redact.text(`${message ?? 'no reason given'}${this.#missing()}`)
   }

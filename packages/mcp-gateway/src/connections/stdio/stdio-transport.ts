@@ -3,6 +3,7 @@ import type { Id, RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
 import { refused, tooLong } from '../../session/rpc-channel.js'
 import { cancelled, COUNTED_BYTES, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
+import { repaired, withoutMarks } from './odd-lines.js'
 import { ServerProcess, type Command } from './server-process.js'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
 
@@ -48,6 +49,8 @@ export class StdioTransport implements Transport {
   #batch = ''
   #isDue = false
   #isMute = false
+  /** Whether all messages of the server had to be repaired so far; undefined before the first. */
+  #isOdd: boolean | undefined
   /** The line whose end has not arrived. */
   #held = holdLine()
   /** Resolves when all long lines that arrived are delivered. */
@@ -161,7 +164,8 @@ export class StdioTransport implements Transport {
     this.#end()
   }
 
-  #read (line: string): void {
+  #read (given: string): void {
+    const line = withoutMarks(given)
     if (line !== '' && this.#isAccepted(line)) this.#deliver(line, parseJson(line))
   }
 
@@ -198,9 +202,24 @@ export class StdioTransport implements Transport {
   #deliver (line: string, message: unknown, held?: HeldBytes): void {
     // batches belong to revision 2025-03-26
     for (const one of Array.isArray(message) ? message as unknown[] : [message]) {
-      if (typeof one !== 'object' || one === null || (one as { jsonrpc?: unknown }).jsonrpc !== '2.0') this.#options.onGarbage(line)
-      else this.#events?.message(one as RpcMessage, undefined, held)
+      if (typeof one === 'object' && one !== null && (one as { jsonrpc?: unknown }).jsonrpc === '2.0') {
+        this.#isOdd = false
+        this.#events?.message(one as RpcMessage, undefined, held)
+      } else this.#repair(line, held)
     }
+  }
+
+  /**
+   * Only a server whose messages are odd from the first on may write such: in the log lines of any other one, callers
+   * could have their texts read as messages.
+   */
+  #repair (line: string, held: HeldBytes | undefined): void {
+    const messages = this.#isOdd === false ? [] : repaired(line)
+    // the first one answers the handshake
+    const isFirst = this.#isOdd === undefined
+    if (messages.length === 0 || (isFirst && messages[0]!.method !== undefined)) return this.#options.onGarbage(line)
+    this.#isOdd = true
+    for (const message of messages) this.#events?.message(message, undefined, held)
   }
 
   #end (): void {
