@@ -22,3 +22,6 @@ export type {
 } from './server-requests.js'
 export { isLogLevel, LOG_LEVELS } from './call.js'
 export type { CallProgress, Completion, CompletionArgument, CompletionRef, LogLevel, LogMessage } from './call.js'
+export { definitionFor, fitDefinition } from './fit/definition.js'
+export type { FittedDefinition } from './fit/definition.js'
+export { fitCompletion, fitPromptResult, fitReadResult, fitToolResult } from './fit/result.js'

@@ -1,5 +1,5 @@
-import { takeTurn } from '@polyvac/core/plugin'
-import { LISTS, type ListKind } from '@polyvac/mcp-protocol'
+import { isRecord, takeTurn } from '@polyvac/core/plugin'
+import { fitDefinition, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import { cleanItem } from './clean-item.js'
 import { cleanText } from './clean-text.js'
 import { fingerprintOf } from './fingerprint.js'
@@ -32,8 +32,8 @@ const ENTRY_CHARS = 200
 
 /**
  * Reads all pages of a list, sorted by name or URI, and cleans the entries. The first of two entries with one name
- * counts. Entries without a name are left out. The work is done in several turns of the event loop, with the
- * fingerprints of the tools.
+ * counts. Optional fields that are null or of a wrong type are left out, and so are entries without a name. The work is
+ * done in several turns of the event loop, with the fingerprints of the tools.
  */
 export async function readList (kind: ListKind, page: (params: object) => Promise<Record<string, unknown>>): Promise<ItemList> {
   const { key, id } = LISTS[kind]
@@ -43,6 +43,7 @@ export async function readList (kind: ListKind, page: (params: object) => Promis
   const begun = performance.now()
   let chars = 0
   let turnChars = 0
+  let entries = 0
   let isFull = false
   let cursor: unknown
   const leave = (name: string, problem: string): void => {
@@ -51,21 +52,27 @@ export async function readList (kind: ListKind, page: (params: object) => Promis
   for (let pages = 0; ; pages++) {
     const { [key]: listed, nextCursor } = await page(cursor === undefined ? {} : { cursor })
     for (const item of Array.isArray(listed) ? listed as unknown[] : []) {
-      const name = typeof item === 'object' && item !== null ? (item as Item)[id] : undefined
-      if (typeof name !== 'string' || name === '') continue
+      entries++
+      const name = isRecord(item) ? item[id] : undefined
+      if (typeof name !== 'string' || name === '') {
+        leave(`entry ${entries} of the list`, isRecord(item) ? `it has no ${id}` : 'it is not an object')
+        continue
+      }
       const clean = items.has(name) ? { problem: 'another one has the same name' } : cleanItem(item as Item, id)
       turnChars += ENTRY_CHARS + ('chars' in clean ? clean.chars : 0)
       if (turnChars > TURN_CHARS) {
         await takeTurn()
         turnChars = 0
       }
+      const fitted = 'problem' in clean ? clean : fitDefinition(kind, clean.item)
       if ('problem' in clean) leave(name, clean.problem)
+      else if ('problem' in fitted) leave(name, fitted.problem)
       else if (items.size >= MAX_ITEMS || chars + clean.chars > MAX_LIST_CHARS) {
         isFull = true
         leave(name, 'the list is too long')
       } else {
-        items.set(name, clean.item)
-        if (kind === 'tools') fingerprintOf(clean.item)
+        items.set(name, fitted.definition)
+        if (kind === 'tools') fingerprintOf(fitted.definition)
         chars += clean.chars
       }
     }

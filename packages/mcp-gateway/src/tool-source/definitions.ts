@@ -51,9 +51,8 @@ export async function definitionsOf (kind: ListKind, { items, resources }: ReadL
 
 function definitionOf (kind: ListKind, item: Item, offered: string): Item {
   if (kind === 'prompts') return { ...item, name: offered }
-  if (kind !== 'tools') return { ...item, [LISTS[kind].id]: offered, name: String(item.name ?? item[LISTS[kind].id]) }
+  if (kind !== 'tools') return { ...item, [LISTS[kind].id]: offered }
   // `execution` is between the server and this gateway, which calls the tool as a task if needed
-  const { execution: _execution, inputSchema, ...tool } = item
-  // clients refuse a whole list for one tool whose schema is not an object
-  return { ...tool, name: offered, inputSchema: { ...(typeof inputSchema === 'object' ? inputSchema : {}), type: 'object' } }
+  const { execution: _execution, ...tool } = item
+  return { ...tool, name: offered }
 }

@@ -1,10 +1,13 @@
 import type { Log, Principal } from '@polyvac/core'
-import { auditRefusal, mayUseAll } from '@polyvac/core/plugin'
-import { LIST_KINDS, type ListKind } from '@polyvac/mcp-protocol'
+import { auditRefusal, mayUseAll, takeTurn } from '@polyvac/core/plugin'
+import { fitDefinition, LIST_KINDS, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import { unknownName } from '../protocol/rpc.js'
 import type { ChangeListener, Definitions, ToolSource } from '../tool-source.js'
 import { Catalog, Entry } from './catalog.js'
 import { checkNames, distinctEntries } from './distinct-names.js'
+
+/** Definitions that one turn of the event loop fits. */
+const TURN_ENTRIES = 1_000
 
 /** The lists of all sources as one. Each is read at first use, and again once a source reports a change. */
 export class Registry {
@@ -41,7 +44,7 @@ export class Registry {
     const catalog = await this.catalogFor(kind, principal)
     const own = new Map(await Promise.all(this.sources.map(async source => [source, await source.listFor?.(kind, principal)] as const)))
     if ([...own.values()].every(list => list === undefined)) return catalog
-    const lists = this.sources.map(source => own.get(source)?.map(definition => this.#entryOf(definition, source)) ??
+    const lists = this.sources.map(source => own.get(source)?.flatMap(definition => this.#entryOf(kind, definition, source) ?? []) ??
       catalog.entries.filter(entry => entry.source === source))
     return catalog.part(distinctEntries(kind, lists))
   }
@@ -55,8 +58,9 @@ export class Registry {
     const id = entry?.sourceName ?? name
     for (const source of entry === undefined ? this.sources : [entry.source]) {
       const own = await source.listFor?.(kind, principal, id)
-      if (own?.[0] !== undefined) {
-        return entry?.sourceName === undefined ? this.#entryOf(own[0], source) : new Entry({ ...own[0], name }, source, id)
+      const ownEntry = own?.[0] === undefined ? undefined : this.#entryOf(kind, own[0], source)
+      if (ownEntry !== undefined) {
+        return entry?.sourceName === undefined ? ownEntry : new Entry({ ...ownEntry.definition, name }, source, id)
       }
       if (own === undefined && entry !== undefined && source.mayUse?.(kind, id, principal) !== false) return entry
     }
@@ -71,11 +75,23 @@ export class Registry {
     throw unknownName(what, name, shown.ids)
   }
 
-  /** The entry of a definition for one caller, with its schema compiled once. */
-  #entryOf<K extends ListKind> (definition: Definitions[K], source: ToolSource): Entry<Definitions[K]> {
+  /** The entry of a definition for one caller, with its schema compiled once; undefined for one that is left out. */
+  #entryOf<K extends ListKind> (kind: K, definition: Definitions[K], source: ToolSource): Entry<Definitions[K]> | undefined {
     let entry = this.#own.get(definition)
-    if (entry === undefined) this.#own.set(definition, entry = new Entry(definition, source))
-    return entry as Entry<Definitions[K]>
+    if (entry === undefined) {
+      entry = this.#fit(kind, definition, source)
+      if (entry !== undefined) this.#own.set(definition, entry)
+    }
+    return entry as Entry<Definitions[K]> | undefined
+  }
+
+  /** One definition that no client can read must not cost the others: it is left out. */
+  #fit<K extends ListKind> (kind: K, definition: Definitions[K], source: ToolSource): Entry<Definitions[K]> | undefined {
+    const fitted = fitDefinition(kind, definition)
+    if ('definition' in fitted) return new Entry(fitted.definition as unknown as Definitions[K], source)
+    const name = (definition as unknown as Record<string, unknown> | null)?.[LISTS[kind].id]
+    this.#log.warn({ list: kind, name, problem: fitted.problem }, 'a definition of a tool source is left out of a list')
+    return undefined
   }
 
   /** The list that a caller may use. */
@@ -135,7 +151,13 @@ export class Registry {
     const lists = await Promise.all(this.sources.map(async source => {
       try {
         const definitions = await readerOf(kind, source)?.() ?? []
-        return definitions.map(definition => new Entry(definition, source))
+        const entries: Array<Entry<Definitions[K]>> = []
+        for (const [i, definition] of definitions.entries()) {
+          const entry = this.#fit(kind, definition, source)
+          if (entry !== undefined) entries.push(entry)
+          if ((i + 1) % TURN_ENTRIES === 0) await takeTurn()
+        }
+        return entries
       } catch (err) {
         isComplete = false
         this.#log.error({ err, list: kind }, 'a tool source is left out of a list')

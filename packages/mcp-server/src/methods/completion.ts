@@ -1,13 +1,10 @@
 import { isRecord, quoteName } from '@polyvac/core/plugin'
-import type { Completion, CompletionRef } from '@polyvac/mcp-protocol'
+import { fitCompletion, type CompletionRef } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
 import { invalidParams } from '../protocol/rpc.js'
 import type { ToolSource } from '../tool-source.js'
 import { areStrings } from './prompts.js'
-
-/** Values of one completion (specification, completion). */
-const MAX_VALUES = 100
 
 /** `completion/complete`. */
 export async function complete (server: McpContext, call: Call): Promise<string> {
@@ -19,9 +16,7 @@ export async function complete (server: McpContext, call: Call): Promise<string>
   if (!areStrings(given)) throw invalidParams('`context.arguments` must be an object of strings')
   const { name, value } = argument
   const { source, sourceRef } = await resolve(server, ref, call)
-  const proposed: Completion | undefined = await source.complete?.(sourceRef, { name, value, given }, call)
-  const { values, total, hasMore } = proposed ?? { values: [] }
-  const completion = { values: values.slice(0, MAX_VALUES), total, hasMore: hasMore ?? values.length > MAX_VALUES }
+  const completion = fitCompletion(await source.complete?.(sourceRef, { name, value, given }, call))
   return server.texts.complete(call.protocolVersion, { completion })
 }
 

@@ -1,7 +1,6 @@
-import { features, RELATED_TASK } from '@polyvac/mcp-protocol'
+import { features, fitToolResult, RELATED_TASK } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
-import { projectResult } from '../protocol/projection.js'
 import { invalidParams, RpcError, unknownMethod } from '../protocol/rpc.js'
 import { errorOf, legacyTaskOf, questionsOf, resultOf } from '../tasks/task-view.js'
 import type { ToolTasks } from '../tasks/tool-tasks.js'
@@ -37,7 +36,7 @@ export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
         case 'completed': {
           const result = resultOf(task)
           const whole = { ...result, _meta: { ...result._meta, ..._meta } }
-          return await server.texts.completeInTurns(call.protocolVersion, projectResult(whole, call.protocolVersion), call.principal?.owner)
+          return await server.texts.completeInTurns(call.protocolVersion, fitToolResult(whole, call.protocolVersion), call.principal?.owner)
         }
         case 'canceled': throw new RpcError('internalError', 'the task was cancelled', _meta)
         default: {

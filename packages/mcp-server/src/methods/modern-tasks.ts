@@ -1,4 +1,5 @@
 import { isRecord } from '@polyvac/core/plugin'
+import { fitToolResult, type Revision } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
 import { invalidParams, type Params } from '../protocol/rpc.js'
@@ -13,7 +14,8 @@ export const modernTaskMethods: ReadonlyArray<[string, Method]> = [
   ['tasks/get', async (server, call) => {
     const taskId = taskIdOf(server, call)
     const task = await atSource(server, tasks => tasks.get(taskId, call))
-    return await server.texts.completeInTurns(call.protocolVersion, task ?? await storedTask(server, call, taskId), call.principal?.owner)
+    const fitted = task === undefined ? await storedTask(server, call, taskId) : fitTask(task, call.protocolVersion)
+    return await server.texts.completeInTurns(call.protocolVersion, fitted, call.principal?.owner)
   }],
   ['tasks/update', async (server, call) => {
     const taskId = taskIdOf(server, call)
@@ -36,12 +38,18 @@ export async function findFollower (
   server: McpContext, call: Call, taskId: string
 ): Promise<((onChange: (task: Params) => void) => Promise<void>) | undefined> {
   const source = await atSource(server, async tasks => await tasks.get(taskId, call) === undefined ? undefined : tasks)
-  if (source !== undefined) return async onChange => { await source.follow(taskId, onChange, call) }
+  if (source !== undefined) return async onChange => { await source.follow(taskId, task => { onChange(fitTask(task, call.protocolVersion)) }, call) }
   const { tasks } = server
   if (tasks === undefined || !await tasks.has(call, taskId)) return undefined
   return async onChange => {
     await tasks.follow(call, taskId, task => { onChange(detailedTaskOf(task, tasks.times, call.protocolVersion)) })
   }
+}
+
+/** The task of an upstream server, with the result of its tool in the shape of the revision. */
+function fitTask (task: Params, revision: Revision): Params {
+  const { result } = task
+  return isRecord(result) ? { ...task, result: { ...result, ...fitToolResult(result, revision) } } : task
 }
 
 function taskIdOf (server: McpContext, call: Call): string {

@@ -1,4 +1,5 @@
 import { isRecord } from '@polyvac/core/plugin'
+import { fitPromptResult } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
 import { invalidParams, type Json } from '../protocol/rpc.js'
@@ -12,8 +13,8 @@ export async function getPrompt (server: McpContext, call: Call): Promise<Json> 
   const required = (entry.definition.arguments ?? []).filter(argument => argument.required === true)
   const missing = required.map(argument => argument.name).filter(argument => args[argument] === undefined)
   if (missing.length > 0) throw invalidParams(`the prompt ${name} needs ${missing.join(', ')}`)
-  const { description, messages, _meta } = await entry.source.prompts!.get(entry.sourceName ?? name, args, call)
-  return await server.texts.completeInTurns(call.protocolVersion, { description, messages, _meta }, call.principal?.owner)
+  const result = await entry.source.prompts!.get(entry.sourceName ?? name, args, call)
+  return await server.texts.completeInTurns(call.protocolVersion, fitPromptResult({ ...result }, call.protocolVersion), call.principal?.owner)
 }
 
 export function areStrings (value: unknown): value is Readonly<Record<string, string>> {

@@ -1,11 +1,10 @@
 import { isRecord } from '@polyvac/core/plugin'
-import { declaresTasks, features } from '@polyvac/mcp-protocol'
+import { declaresTasks, features, fitToolResult } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import type { Call } from '../calls/call.js'
 import { failureText } from '../calls/failures.js'
 import { failedResult, prepareArguments, runTool } from '../calls/run-tool.js'
 import type { McpContext } from '../context.js'
-import { projectResult } from '../protocol/projection.js'
 import { invalidResult } from '../protocol/result-json.js'
 import { invalidParams, methodNotFound, type Json } from '../protocol/rpc.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
@@ -24,23 +23,23 @@ export async function callTool (server: McpContext, call: Call): Promise<Json> {
   if (problems !== '') {
     const text = `the arguments do not fit the input schema of ${name}: ${problems}`
     if (!features[call.protocolVersion].toolErrorsAsResults) throw invalidParams(text)
-    return resultText(server, call, failedResult(text))
+    return resultText(server, call, failedResult(text), entry.definition)
   }
   const prepared = await prepareArguments(entry, args, call)
-  if ('failed' in prepared) return resultText(server, call, prepared.failed)
+  if ('failed' in prepared) return resultText(server, call, prepared.failed, entry.definition)
   if (becomesTask && server.tasks !== undefined) {
     return taskText(server, call, await server.tasks.create(call, name, prepared.args))
   }
   const result = await runTool(entry, prepared.args, call)
   try {
-    return await serialize(server, call, result)
+    return await serialize(server, call, result, entry.definition)
   } catch (err) {
-    return resultText(server, call, failedResult(failureText(invalidResult(name, err), call, name)))
+    return resultText(server, call, failedResult(failureText(invalidResult(name, err), call, name)), entry.definition)
   }
 }
 
-function serialize (server: McpContext, call: Call, result: ToolResult): Promise<Json> | Json {
-  return result.task === undefined ? resultText(server, call, result) : server.texts.other('task', result.task)
+function serialize (server: McpContext, call: Call, result: ToolResult, tool: ToolDefinition): Promise<Json> | Json {
+  return result.task === undefined ? resultText(server, call, result, tool) : server.texts.other('task', result.task)
 }
 
 /** Whether the call becomes a task. @throws RpcError if caller and tool do not agree */
@@ -57,10 +56,13 @@ function isTask ({ tasks }: McpContext, call: Call, { name, taskSupport = 'forbi
   return isRequested
 }
 
-function resultText ({ texts }: McpContext, call: Call, result: ToolResult): Promise<Json> | Json {
+function resultText (
+  { texts }: McpContext, call: Call, result: ToolResult, { outputSchema }: ToolDefinition
+): Promise<Json> | Json {
   const { protocolVersion, principal } = call
-  call.hasToolError = result.isError === true
-  return texts.completeInTurns(protocolVersion, projectResult(result, protocolVersion), principal?.owner)
+  const fitted = fitToolResult({ ...result }, protocolVersion, outputSchema)
+  call.hasToolError = fitted.isError === true
+  return texts.completeInTurns(protocolVersion, fitted, principal?.owner)
 }
 
 function taskText ({ tasks, texts }: McpContext, { era }: Call, task: TaskRecord): string {

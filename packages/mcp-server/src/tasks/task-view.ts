@@ -1,6 +1,5 @@
-import { CODES, type InputRequests, type Revision } from '@polyvac/mcp-protocol'
+import { CODES, fitToolResult, type InputRequests, type Revision } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
-import { projectResult } from '../protocol/projection.js'
 import type { ErrorObject } from '../protocol/rpc.js'
 import type { ToolResult } from '../tool-source.js'
 import { dialogueOf } from './task-questions.js'
@@ -33,7 +32,7 @@ export function detailedTaskOf (task: TaskRecord, times: TaskTimes, revision: Re
   switch (detailed.status as TaskStatus) {
     case 'input_required': return { ...detailed, inputRequests: questionsOf(task) }
     case 'completed':
-      return { ...detailed, result: { resultType: 'complete', ...projectResult(resultOf(task), revision) } }
+      return { ...detailed, result: { resultType: 'complete', ...fitToolResult({ ...resultOf(task) }, revision) } }
     case 'failed': return { ...detailed, error: errorOf(task) }
     default: return detailed
   }
