@@ -9,7 +9,7 @@ export {
 } from './skills.js'
 export type { Skill, SkillKind } from './skills.js'
 export { questionOf, streamSettings, queryResult, streamResult, searchMemory, skillFailure } from './skill-run.js'
-export { clashingServers, toolName, serverToolName, hashedName, MAX_TOOL_NAME } from './tool-name.js'
+export { clashingServers, formerServerToolName, formerToolName, hashedName, MAX_TOOL_NAME, serverToolName, toolName } from './tool-name.js'
 export { readBoundedFile } from './bounded-file.js'
 export { mcpServerProblems, type McpServerProblem } from './mcp-server-problems.js'
 export { importWithin, isModulePath, MAX_LOAD_MS, moduleUrl } from './interpreter-module.js'

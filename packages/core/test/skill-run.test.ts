@@ -42,9 +42,9 @@ test('callers read the text of an exposed error, and a reference to the log for 
 
 test('a name that clients do not accept becomes a valid one, constant and unique', async t => {
   t.equal(toolName('vac_query_docs'), 'vac_query_docs')
-  const [long, longer, accented, plain] = [`vac_memory_search_${'x'.repeat(60)}`, `vac_memory_search_${'x'.repeat(61)}`, 'vac_query_Überblick', 'vac_query__berblick'].map(name => toolName(name))
+  const [long, longer, accented, plain] = [`vac_memory_search_${'x'.repeat(60)}`, `vac_memory_search_${'x'.repeat(61)}`, 'vac_query_Überblick', 'vac_query__berblick'].map(toolName)
   t.equal(new Set([long, longer, accented, plain]).size, 4)
-  for (const name of [long, longer, accented, plain]) t.match(name, /^[A-Za-z0-9_.-]{1,64}$/)
+  for (const name of [long, longer, accented, plain]) t.match(name, /^[A-Za-z0-9_-]{1,64}$/)
   t.equal(toolName('vac_query_Überblick'), accented)
 })
 

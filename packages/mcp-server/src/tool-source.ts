@@ -57,11 +57,13 @@ interface Definition {
   readonly title?: string | undefined
   readonly description?: string | undefined
   readonly icons?: readonly object[] | undefined
+  /** Another name of a tool or prompt that calls may use, and lists do not have: an earlier one. */
+  readonly formerName?: string | undefined
   readonly _meta?: object | undefined
 }
 
 export interface ToolDefinition extends Definition {
-  /** 1 to 128 of `A-Za-z0-9_.-`; language models take 64. */
+  /** 1 to 64 of `A-Za-z0-9_-`, which language models take. Another name gets one for clients; calls may use both. */
   readonly name: string
   /** JSON Schema 2020-12 of an object; a TypeBox object is one. */
   readonly inputSchema: object

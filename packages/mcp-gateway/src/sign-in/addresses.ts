@@ -1,4 +1,4 @@
-import { toolName } from '@polyvac/core/plugin'
+import { formerToolName } from '@polyvac/core/plugin'
 import type { SignInOptions } from '../sign-in-options.js'
 
 /** The addresses of the pages of sign-ins, and what browsers see of them. */
@@ -43,7 +43,7 @@ export class SignInAddresses {
   }
 }
 
-/** A server in a path: its name, or a cut one with a hash. */
+/** A server in a path: its name, or a cut one with a hash. Issuers know the redirect URI, so it stays. */
 export function pathName (server: string): string {
-  return toolName(server)
+  return formerToolName(server)
 }

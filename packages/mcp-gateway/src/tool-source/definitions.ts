@@ -1,4 +1,4 @@
-import { serverToolName, takeTurn } from '@polyvac/core/plugin'
+import { formerServerToolName, serverToolName, takeTurn } from '@polyvac/core/plugin'
 import { LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
 import type { ServerItem } from '../servers.js'
@@ -42,17 +42,19 @@ export async function definitionsOf (kind: ListKind, { items, resources }: ReadL
     let definition = known.get(item)
     if (definition === undefined) {
       const unique = isNamed ? serverToolName(server, own) : isTwice ? qualifiedUri(server, own) : own
-      known.set(item, definition = definitionOf(kind, item, unique))
+      const former = isNamed ? formerServerToolName(server, own) : unique
+      known.set(item, definition = definitionOf(kind, item, unique, former === unique ? undefined : former))
     }
     if (offered.push({ place: { server, own }, definition }) % TURN_ENTRIES === 0) await takeTurn()
   }
   return offered
 }
 
-function definitionOf (kind: ListKind, item: Item, offered: string): Item {
-  if (kind === 'prompts') return { ...item, name: offered }
+function definitionOf (kind: ListKind, { formerName: _foreign, ...item }: Item, offered: string, former: string | undefined): Item {
+  const formerName = former === undefined ? {} : { formerName: former }
+  if (kind === 'prompts') return { ...item, name: offered, ...formerName }
   if (kind !== 'tools') return { ...item, [LISTS[kind].id]: offered }
   // `execution` is between the server and this gateway, which calls the tool as a task if needed
   const { execution: _execution, ...tool } = item
-  return { ...tool, name: offered }
+  return { ...tool, name: offered, ...formerName }
 }

@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { auditRefusal, mayUse as mayUseThing, quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
+import { auditRefusal, formerServerToolName, mayUse as mayUseThing, quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
 import { LISTS, UI_EXTENSION, type CompletionRef, type ListKind } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
 import { InteractiveCalls } from '../input/interactive-calls.js'
@@ -35,7 +35,9 @@ export function toolSource (servers: Servers): GatewayToolSource {
     const { items } = await servers.listShared(kind)
     if (kind === 'tools') hasPages = items.some(({ item }) => pageOf(item) !== undefined)
     const offered = await definitionsOf(kind, { items, resources: async () => (await servers.listShared('resources')).items })
-    places[kind] = new Map(offered.map(({ place, definition }) => [String(definition[LISTS[kind].id]), place]))
+    // a name of now before one of then
+    const former = offered.flatMap(({ place, definition: { formerName } }) => typeof formerName === 'string' ? [[formerName, place] as const] : [])
+    places[kind] = new Map([...former, ...offered.map(({ place, definition }) => [String(definition[LISTS[kind].id]), place] as const)])
     return offered.map(({ definition }) => definition)
   }
 
@@ -59,7 +61,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
     if (LISTS[kind].id !== 'name') return placeOf(id, servers.names)
     for (const server of servers.names) {
       const own = id.slice(server.length + SEPARATOR.length)
-      if (own !== '' && serverToolName(server, own) === id && servers.get(server).isPerOwner) return { server, own }
+      if (own !== '' && [serverToolName(server, own), formerServerToolName(server, own)].includes(id) && servers.get(server).isPerOwner) return { server, own }
     }
     return undefined
   }
@@ -75,7 +77,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
     const known = placeFor(kind, name)
     if (known !== undefined) return known
     const offered = await offeredTo(kind, principal)
-    const found = offered.find(({ definition }) => definition.name === name)
+    const found = offered.find(({ definition }) => definition.name === name) ?? offered.find(({ definition }) => definition.formerName === name)
     if (found !== undefined) return found.place
     throw new ToolNotFoundError('gateway', quoteName(name), suggestion(name, offered.map(({ definition }) => String(definition.name)), `its ${kind}`))
   }

@@ -15,8 +15,7 @@ export type ToolCall = CallContext & FailedCall & {
  * @throws RpcError, if the tool throws one, and the reason of the abort, if the call is over
  */
 export function runTool (entry: Entry<ToolDefinition>, args: Params, call: ToolCall): Promise<ToolResult> {
-  const { definition, sourceName, source } = entry
-  const name = sourceName ?? definition.name
+  const { definition, nameAtSource: name, source } = entry
   return traceTool(definition.name, args, () => resultOf(call, name, async () => {
     const result: unknown = await source.call(name, args, call)
     if (!isRecord(result)) throw new TypeError(`the tool ${name} did not return a result object`)
@@ -26,10 +25,9 @@ export function runTool (entry: Entry<ToolDefinition>, args: Params, call: ToolC
 
 /** The arguments that the source prepares, or its failure as a result. */
 export async function prepareArguments (
-  { definition, sourceName, source }: Entry<ToolDefinition>, args: Params, call: ToolCall
+  { nameAtSource: name, source }: Entry<ToolDefinition>, args: Params, call: ToolCall
 ): Promise<{ readonly args: Params } | { readonly failed: ToolResult }> {
   if (source.prepare === undefined) return { args }
-  const name = sourceName ?? definition.name
   const prepared = await resultOf(call, name, async () => ({ args: await source.prepare?.(name, args, call) ?? args }))
   return 'args' in prepared ? prepared : { failed: prepared }
 }

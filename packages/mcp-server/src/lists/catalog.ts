@@ -23,6 +23,9 @@ export class Entry<D extends object> {
     this.sourceName = sourceName
   }
 
+  /** The name of a tool or prompt at its source. */
+  get nameAtSource (): string { return this.sourceName ?? (this.definition as Partial<ToolDefinition>).name! }
+
   /** The input schema of a tool. */
   get schema (): JsonSchema {
     this.#schema ??= new JsonSchema((this.definition as Partial<ToolDefinition>).inputSchema)
@@ -44,6 +47,8 @@ export class Catalog<K extends ListKind> {
   readonly kind: K
   readonly entries: ReadonlyArray<Entry<Definitions[K]>>
   readonly #byId: ReadonlyMap<string, Entry<Definitions[K]>>
+  /** By the other names that calls may use. */
+  readonly #byAlias: ReadonlyMap<string, Entry<Definitions[K]>>
   // @keyed scopes of a caller as JSON, or the numbers of the entries that it sees | holds: a part of a list |
   //   whose: callers with the same scopes or sign-ins | bound: MAX_PARTS, then all leave; scopes are at most as long
   //   as a token | share: of no owner: a part that left is made again | test:
@@ -51,7 +56,7 @@ export class Catalog<K extends ListKind> {
   //   made again after it
   readonly #parts = new Map<string, Catalog<K>>()
 
-  /** The first of two entries with the same id counts. */
+  /** The first of two entries with the same id counts, and an id before another name. */
   constructor (kind: K, entries: ReadonlyArray<Entry<Definitions[K]>>) {
     const byId = new Map<string, Entry<Definitions[K]>>()
     for (const entry of entries) {
@@ -60,11 +65,12 @@ export class Catalog<K extends ListKind> {
     }
     this.kind = kind
     this.#byId = byId
+    this.#byAlias = new Map([...byId.values()].flatMap(entry => aliasesOf(entry).map(alias => [alias, entry] as const)).reverse())
     this.entries = [...byId.values()]
   }
 
   get (id: string): Entry<Definitions[K]> | undefined {
-    return this.#byId.get(id)
+    return this.#byId.get(id) ?? this.#byAlias.get(id)
   }
 
   /** The part of the list that a caller with scopes may use; this list where that is all of it. */
@@ -92,6 +98,10 @@ export class Catalog<K extends ListKind> {
   get ids (): string[] {
     return [...this.#byId.keys()]
   }
+}
+
+function aliasesOf ({ sourceName, definition: { formerName } }: Entry<Definitions[ListKind]>): string[] {
+  return [sourceName, formerName].filter(name => typeof name === 'string')
 }
 
 export function idOf<K extends ListKind> (kind: K, definition: Definitions[K]): string {

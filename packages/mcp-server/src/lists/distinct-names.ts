@@ -18,7 +18,7 @@ export function distinctEntries<K extends ListKind> (
     const distinct = entries.map(entry => {
       const name = idOf(kind, entry.definition)
       if (!taken.has(name)) return entry
-      return new Entry({ ...entry.definition, name: hashedName(name, `${position}\0${name}`) }, entry.source, name)
+      return new Entry({ ...entry.definition, name: hashedName(name, `${position}\0${name}`) }, entry.source, entry.sourceName ?? name)
     })
     for (const { definition } of distinct) taken.add(idOf(kind, definition))
     return distinct

@@ -1,9 +1,9 @@
 import type { Log, Principal } from '@polyvac/core'
-import { auditRefusal, mayUseAll, takeTurn } from '@polyvac/core/plugin'
+import { auditRefusal, mayUseAll, takeTurn, toolName } from '@polyvac/core/plugin'
 import { fitDefinition, LIST_KINDS, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import { unknownName } from '../protocol/rpc.js'
 import type { ChangeListener, Definitions, ToolSource } from '../tool-source.js'
-import { Catalog, Entry } from './catalog.js'
+import { Catalog, Entry, idOf } from './catalog.js'
 import { checkNames, distinctEntries } from './distinct-names.js'
 
 /** Definitions that one turn of the event loop fits. */
@@ -55,12 +55,12 @@ export class Registry {
    */
   async find<K extends 'tools' | 'prompts'> (kind: K, name: string, principal: Principal | undefined): Promise<Entry<Definitions[K]>> {
     const entry = (await this.catalogFor(kind, principal)).get(name)
-    const id = entry?.sourceName ?? name
+    const id = entry?.nameAtSource ?? name
     for (const source of entry === undefined ? this.sources : [entry.source]) {
       const own = await source.listFor?.(kind, principal, id)
       const ownEntry = own?.[0] === undefined ? undefined : this.#entryOf(kind, own[0], source)
       if (ownEntry !== undefined) {
-        return entry?.sourceName === undefined ? ownEntry : new Entry({ ...ownEntry.definition, name }, source, id)
+        return entry?.sourceName === undefined ? ownEntry : new Entry({ ...ownEntry.definition, name: idOf(kind, entry.definition) }, source, id)
       }
       if (own === undefined && entry !== undefined && source.mayUse?.(kind, id, principal) !== false) return entry
     }
@@ -85,10 +85,19 @@ export class Registry {
     return entry as Entry<Definitions[K]> | undefined
   }
 
-  /** One definition that no client can read must not cost the others: it is left out. */
+  /**
+   * The entry of a definition, under a name that model APIs accept. One that no client can read is left out, and must
+   * not cost the others.
+   */
   #fit<K extends ListKind> (kind: K, definition: Definitions[K], source: ToolSource): Entry<Definitions[K]> | undefined {
     const fitted = fitDefinition(kind, definition)
-    if ('definition' in fitted) return new Entry(fitted.definition as unknown as Definitions[K], source)
+    if ('definition' in fitted) {
+      const definition = fitted.definition as unknown as Definitions[K]
+      if (LISTS[kind].id !== 'name') return new Entry(definition, source)
+      const id = idOf(kind, definition)
+      const name = toolName(id)
+      return name === id ? new Entry(definition, source) : new Entry({ ...definition, name }, source, id)
+    }
     const name = (definition as unknown as Record<string, unknown> | null)?.[LISTS[kind].id]
     this.#log.warn({ list: kind, name, problem: fitted.problem }, 'a definition of a tool source is left out of a list')
     return undefined
@@ -115,7 +124,7 @@ export class Registry {
   async mayUseTool (name: string, principal: Principal | undefined): Promise<boolean> {
     if (mayUseAll(principal)) return true
     const entry = (await this.catalog('tools')).get(name)
-    if (entry !== undefined) return entry.source.mayUse?.('tools', entry.sourceName ?? name, principal) !== false
+    if (entry !== undefined) return entry.source.mayUse?.('tools', entry.nameAtSource, principal) !== false
     return this.sources.some(source => source.mayUse?.('tools', name, principal) === true)
   }
 

@@ -27,7 +27,7 @@ async function resolve (
   if (isRecord(ref) && ref.type === 'ref/prompt' && typeof ref.name === 'string') {
     const entry = (await registry.shownTo('prompts', principal)).get(ref.name)
     if (entry === undefined) throw invalidParams(`unknown prompt: ${quoteName(ref.name)}`)
-    return { source: entry.source, sourceRef: { type: ref.type, name: entry.sourceName ?? ref.name } }
+    return { source: entry.source, sourceRef: { type: ref.type, name: entry.nameAtSource } }
   }
   if (isRecord(ref) && ref.type === 'ref/resource' && typeof ref.uri === 'string') {
     const template = (await registry.shownTo('templates', principal)).get(ref.uri)

@@ -13,7 +13,7 @@ export async function getPrompt (server: McpContext, call: Call): Promise<Json> 
   const required = (entry.definition.arguments ?? []).filter(argument => argument.required === true)
   const missing = required.map(argument => argument.name).filter(argument => args[argument] === undefined)
   if (missing.length > 0) throw invalidParams(`the prompt ${name} needs ${missing.join(', ')}`)
-  const result = await entry.source.prompts!.get(entry.sourceName ?? name, args, call)
+  const result = await entry.source.prompts!.get(entry.nameAtSource, args, call)
   return await server.texts.completeInTurns(call.protocolVersion, fitPromptResult({ ...result }, call.protocolVersion), call.principal?.owner)
 }
 

@@ -1,6 +1,6 @@
 import { VacInfo, type Vacs } from '@polyvac/core'
 import {
-  exposedVacs, findSkill, milliseconds, optional, readOptions, SKILLS, skillsOf, texts, toolName, vacInfo,
+  exposedVacs, findSkill, formerToolName, milliseconds, optional, readOptions, SKILLS, skillsOf, texts, toolName, vacInfo,
   VacNotFoundError, vacsFor,
   type ExposedVacs, type OptionRules, type Skill, type SkillKind
 } from '@polyvac/core/plugin'
@@ -93,7 +93,8 @@ function toDefinition ({ kind, name, vac, description }: Skill): ToolDefinition 
   const { input, output } = SKILLS[kind]
   const title = `${verb} ${vac.config.display_name ?? vac.name}`
   const schemas = { inputSchema: input, outputSchema: output }
-  return { name: toolName(name), title, description, ...schemas, annotations, taskSupport }
+  const names = { name: toolName(name), formerName: formerToolName(name) }
+  return { ...names, title, description, ...schemas, annotations, taskSupport }
 }
 
 /** A skill whose name clients do not accept, by the name of its tool. */
