@@ -2,6 +2,7 @@
 import { Check, Uncheckable } from './json-schema/check.js'
 import { SchemaDocument } from './json-schema/document.js'
 import { canExplode } from './json-schema/explosion.js'
+import { withoutNulls } from './json-schema/nulls.js'
 import { makeRules } from './json-schema/rules.js'
 
 export interface JsonSchemaOptions {
@@ -21,6 +22,23 @@ export class JsonSchema {
   constructor (schema: unknown, { refusesUnchecked = false }: JsonSchemaOptions = {}) {
     this.#document = new SchemaDocument(schema, makeRules)
     this.#refusesUnchecked = refusesUnchecked
+  }
+
+  /**
+   * The value as its receiver takes it, and its problems: null for an optional member whose schema refuses null is left
+   * out. Nothing is left out of a value without problems.
+   */
+  fit<T> (value: T, root: string): { readonly value: T, readonly problems: string } {
+    const problems = this.problems(value, root)
+    if (problems === '') return { value, problems }
+    let fitted: unknown
+    try {
+      fitted = withoutNulls(this.#document.root, value, new Check())
+    } catch (err) {
+      if (!(err instanceof Uncheckable)) throw err
+      return { value, problems }
+    }
+    return fitted === value ? { value, problems } : { value: fitted as T, problems: this.problems(fitted, root) }
   }
 
   /** The first problems of a value as text, each with its path under `root`; empty for a valid one. */

@@ -102,7 +102,10 @@ function acceptMembers (value: Record<string, unknown>, keys: readonly string[],
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i] as string
     const member = value[key]
-    if (member === undefined || !Object.hasOwn(value, key) || check.within(key, nodes[i] as SchemaNode, member)) continue
+    if (member === undefined || !Object.hasOwn(value, key)) continue
+    // a schema with the default null takes null, whatever its type: pydantic writes optional fields so
+    if (member === null && nodes[i]!.schema.default === null) continue
+    if (check.within(key, nodes[i] as SchemaNode, member)) continue
     isValid = false
     if (check.isDone) break
   }

@@ -64,10 +64,10 @@ export class ToolCatalog {
     return this.#byName.get(name)
   }
 
-  /** The problems of arguments against the input schema, each with its path; empty if there are none. */
-  problems (name: string, args: unknown): string {
+  /** Arguments as the tool takes them, and their problems against the input schema, each with its path. */
+  fit<T> (name: string, args: T): { readonly value: T, readonly problems: string } {
     let schema = this.#schemas.get(name)
     if (schema === undefined) this.#schemas.set(name, schema = new JsonSchema(this.#byName.get(name)?.inputSchema))
-    return schema.problems(args, 'arguments')
+    return schema.fit(args, 'arguments')
   }
 }

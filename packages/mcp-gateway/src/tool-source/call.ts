@@ -8,6 +8,7 @@ import { Declined } from '../session/server-requests.js'
 import { outcomeOfTool } from '../record-call.js'
 import type { CallBody } from '../schemas.js'
 import type { Servers } from '../servers.js'
+import { withLinks } from './links.js'
 import { forServer, withSignIn } from './sign-in.js'
 import type { SourceTasks } from './tasks.js'
 import type { SourceContext, SourceRelay, SourceResult } from './types.js'
@@ -43,7 +44,8 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
       ? await callOnce(upstream, call, ask)
       : context.relay !== undefined && await upstream.isModern(optionsOf(context)) ? await callThrough(upstream, call, context.relay) : await callAgain(call, ask))
     record.outcome = outcomeOfTool(result)
-    return Array.isArray(result.content) ? result as SourceResult : { ...result, content: [] }
+    const linked = await withLinks({ servers, server, principal: context.principal }, result)
+    return (linked.content === undefined || linked.content === null ? { ...linked, content: [] } : linked) as SourceResult
   } catch (err) {
     record.failed(err)
     const { code, statusCode, message } = (err ?? {}) as { code?: unknown, statusCode?: unknown, message?: unknown }

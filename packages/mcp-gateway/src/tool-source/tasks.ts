@@ -1,4 +1,4 @@
-import { mayUse, SignedStates } from '@polyvac/core/plugin'
+import { isRecord, mayUse, SignedStates } from '@polyvac/core/plugin'
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { ToolResult } from '../protocol/call-options.js'
@@ -6,6 +6,7 @@ import { withRpcError } from '../errors.js'
 import { hash } from '../protocol/fingerprint.js'
 import type { Servers } from '../servers.js'
 import { CODES, TASKS_CAPABILITY } from '@polyvac/mcp-protocol'
+import { withLinks } from './links.js'
 import type { SourceContext } from './types.js'
 
 /** Life in ms of the id of a task whose server sends no ttlMs. */
@@ -97,7 +98,8 @@ export class SourceTasks {
     const { signal, principal, sessionId, meta } = context
     if (!this.#servers.names.includes(server) || !mayUse(principal, { server, tool })) return undefined
     try {
-      return await this.#servers.get(server).request(method, { taskId, ...more }, { signal, principal, sessionId, meta, capabilities: TASKS_CAPABILITY })
+      const task = await this.#servers.get(server).request(method, { taskId, ...more }, { signal, principal, sessionId, meta, capabilities: TASKS_CAPABILITY })
+      return isRecord(task.result) ? { ...task, result: await withLinks({ servers: this.#servers, server, principal }, task.result) } : task
     } catch (err) {
       throw withRpcError(err)
     }

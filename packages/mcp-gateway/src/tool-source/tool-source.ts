@@ -9,6 +9,7 @@ import type { ServerItem, Servers } from '../servers.js'
 import { SIGN_IN_TOOL } from '../upstream/owned-upstream.js'
 import { callFor, requestFor } from './call.js'
 import { definitionsOf, type Offered } from './definitions.js'
+import { withMessageLinks } from './links.js'
 import { placeOf, pageOf, type Place } from './resource-uris.js'
 import { readResource } from './resources.js'
 import { SourceTasks } from './tasks.js'
@@ -144,7 +145,8 @@ export function toolSource (servers: Servers): GatewayToolSource {
       async get (name, args, context) {
         const { server, own } = await find('prompts', name, context?.principal)
         const upstream = servers.get(server)
-        return await requestFor(servers, upstream, context, async options => await upstream.getPrompt(own, args, options)) as never
+        const result = await requestFor(servers, upstream, context, async options => await upstream.getPrompt(own, args, options))
+        return await withMessageLinks({ servers, server, principal: context?.principal }, result) as never
       }
     },
     tasks,

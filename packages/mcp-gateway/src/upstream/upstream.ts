@@ -62,9 +62,9 @@ export class Upstream extends Supervisor {
       const held = catalog.heldBack(tool)
       if (held !== undefined) throw new ToolHeldBackError(quoteName(tool), quoteName(this.name), held, this.toolChanges.fingerprint ?? '')
       if (catalog.get(tool) === undefined) throw new ToolNotFoundError(quoteName(this.name), quoteName(tool), suggestion(tool, catalog.names, 'its tools'))
-      const problems = catalog.problems(tool, args)
+      const { value, problems } = catalog.fit(tool, args)
       if (problems !== '') throw new InvalidArgumentsError(quoteName(tool), problems)
-      return await session.call(tool, args, options, needsTask(catalog.get(tool)))
+      return await session.call(tool, value, options, needsTask(catalog.get(tool)))
     }, options)
   }
 

@@ -13,13 +13,14 @@ import { missingTasks } from './task-capability.js'
 
 /** `tools/call`. */
 export async function callTool (server: McpContext, call: Call): Promise<Json> {
-  const { name, arguments: args = {} } = call.params
+  const { name } = call.params
+  const given = call.params.arguments ?? {}
   if (typeof name !== 'string') throw invalidParams('`name` must be a string')
-  if (!isRecord(args)) throw invalidParams('`arguments` must be an object')
+  if (!isRecord(given)) throw invalidParams('`arguments` must be an object')
   const entry = await server.registry.find('tools', name, call.principal)
   call.checkTool(entry)
   const becomesTask = isTask(server, call, entry.definition)
-  const problems = entry.schema.problems(args, 'arguments')
+  const { value: args, problems } = entry.schema.fit(given, 'arguments')
   if (problems !== '') {
     const text = `the arguments do not fit the input schema of ${name}: ${problems}`
     if (!features[call.protocolVersion].toolErrorsAsResults) throw invalidParams(text)

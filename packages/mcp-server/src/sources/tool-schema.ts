@@ -62,7 +62,11 @@ export function compileSchema (schema: unknown, side: 'input' | 'output', tool: 
     if (!isJsonSchema(schema, side)) return refuse(`is not a schema; ${REMEDY}. A zod shape needs z.object(…) around it`)
     // a handler relies on the type of its arguments
     const compiled = new JsonSchema(schema, { refusesUnchecked: side === 'input' })
-    return { definition: schema, check: (value, root) => outcomeOf(value, compiled.problems(value, root)) }
+    const check = (given: unknown, root: string): Outcome => {
+      const { value, problems } = compiled.fit(given, root)
+      return outcomeOf(value, problems)
+    }
+    return { definition: schema, check: side === 'input' ? check : (value, root) => outcomeOf(value, compiled.problems(value, root)) }
   }
   const { vendor, validate, jsonSchema } = standard as Partial<StandardSchema['~standard']>
   if (typeof validate !== 'function' || typeof jsonSchema?.[side] !== 'function') {
