@@ -64,6 +64,7 @@ export const McpServerConfig = Type.Object({
   max_in_flight: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'calls of the server at once, a quarter of them of one owner; default 1000' })),
   allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
   deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
+  schemas: Type.Optional(Type.Union([Type.Literal('server'), Type.Literal('model')], { description: 'model: input schemas in the form that the APIs of Anthropic and OpenAI accept; default server, unchanged' })),
   pin: Type.Optional(Type.Union([Type.Boolean(), Type.String()], { description: 'true, or the fingerprint of an accepted list: holds changed and new tools back' })),
   restart: Type.Optional(Type.Boolean({ description: 'start it again when it ends; default true' })),
   process: Type.Optional(Type.Union([Type.Literal('shared'), Type.Literal('owner'), Type.Literal('session')], {

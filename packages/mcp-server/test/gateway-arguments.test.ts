@@ -5,8 +5,8 @@ import { modern, serve } from './fixtures/wire.js'
 
 type Answer = (exchange: Exchange, who: string) => unknown
 
-async function frontOf (t: Parameters<typeof serve>[0], names: readonly string[], answer: Answer): ReturnType<typeof serve> {
-  const servers = Object.fromEntries(await Promise.all(names.map(async name => [name, { url: (await handWritten(t, exchange => answer(exchange, name), { isModern: false })).url }] as const)))
+async function frontOf (t: Parameters<typeof serve>[0], names: readonly string[], answer: Answer, entry: object = {}): ReturnType<typeof serve> {
+  const servers = Object.fromEntries(await Promise.all(names.map(async name => [name, { url: (await handWritten(t, exchange => answer(exchange, name), { isModern: false })).url, ...entry }] as const)))
   const gateway = createGateway({ servers })
   gateway.start()
   t.teardown(() => gateway.close())
@@ -67,4 +67,48 @@ test('null stands for an optional argument that was left out, and stays where th
   t.match(await call({ needed: 'x', plain: 5 }), { isError: true })
   t.match((await modern(app, 'prompts/get', { name: 'up__prompt', arguments: { a: null, b: 'x' } })).json.result, { messages: [{ content: { text: '{"b":"x"}' } }] })
   t.match((await modern(app, 'prompts/get', { name: 'up__prompt', arguments: { b: null } })).json, { error: { code: -32602 } })
+})
+
+/** What Anthropic and OpenAI refuse of the schema of a tool. */
+function refusals (schema: any, path = ''): string[] {
+  const found: string[] = []
+  if (path === '' && (schema.type !== 'object' || typeof schema.properties !== 'object')) found.push('not of an object with properties')
+  if (path === '') found.push(...['anyOf', 'oneOf', 'allOf', 'not', 'enum', '$ref'].filter(keyword => keyword in schema))
+  if ([schema.type].flat().includes('array') && schema.items === undefined) found.push(`${path}: an array without items`)
+  for (const key of Object.keys(schema.properties ?? {})) if (!/^[a-zA-Z0-9_.-]{1,64}$/.test(key)) found.push(`${path}/${key}: its name`)
+  for (const name of schema.required ?? []) if (schema.properties?.[name] === undefined) found.push(`${path}/${String(name)}: required and unknown`)
+  for (const [key, child] of Object.entries(schema.properties ?? {})) found.push(...refusals(child, `${path}/${key}`))
+  return found
+}
+
+test('with `schemas: model` lists have schemas that model APIs accept, and arguments are checked against those of the server', async t => {
+  const id = { type: 'string' }
+  const schemas: Record<string, any> = {
+    either: { type: 'object', properties: { id, slug: id }, oneOf: [{ required: ['id'] }, { required: ['slug'] }] },
+    any: { anyOf: [{ type: 'object', properties: { a: id }, required: ['a'], additionalProperties: false }, { $ref: '#/$defs/b' }], $defs: { b: { type: 'object', properties: { b: id }, required: ['b'] } } },
+    all: { allOf: [{ properties: { a: id }, required: ['a'] }, { anyOf: [{ properties: { b: id } }] }] },
+    ref: { $ref: '#/definitions/A', definitions: { A: { properties: { a: id, again: { $ref: '#/definitions/A' } } } } },
+    cycle: { allOf: [{ $ref: '#' }] },
+    odd: { properties: { list: { type: 'array' }, pair: { type: 'array', items: [id, id] }, $top: id, n: { type: 'number', minimum: 0, exclusiveMinimum: true }, p: { type: 'string', pattern: '(?i)x' }, s: { type: 'str' }, o: { type: 'object' }, lost: { $ref: '#/nowhere' } }, required: ['unlisted'], $schema: 'http://json-schema.org/draft-04/schema#' },
+    none: {}
+  }
+  const app = await frontOf(t, ['up'], ({ message: { method, params }, result }) => {
+    if (method === 'tools/list') result({ tools: Object.entries(schemas).map(([name, inputSchema]) => ({ name, inputSchema })) })
+    else if (method === 'tools/call') result({ content: [{ type: 'text', text: JSON.stringify(params.arguments) }] })
+    else return false
+    return true
+  }, { schemas: 'model' })
+  const { tools } = (await modern(app, 'tools/list')).json.result as { tools: any[] }
+  t.equal(tools.length, Object.keys(schemas).length)
+  for (const { name, inputSchema } of tools) t.strictSame(refusals(inputSchema), [], name)
+  const listed = Object.fromEntries(tools.map(({ name, inputSchema }) => [name, inputSchema]))
+  t.match(listed.up__either, { description: 'Give one of these: id; slug.', properties: { id, slug: id } })
+  t.strictSame(Object.keys(listed.up__any.properties), ['a', 'b'])
+  t.match(listed.up__all, { properties: { a: id, b: id }, required: ['a'] })
+  t.match(listed.up__ref.properties, { a: id, again: { $ref: '#/definitions/A' } })
+  const call = async (name: string, args: object): Promise<any> => (await modern(app, 'tools/call', { name: `up__${name}`, arguments: args })).json.result
+  t.match(await call('either', { id: 'x' }), { content: [{ text: '{"id":"x"}' }] })
+  for (const args of [{}, { id: 'x', slug: 'y' }]) t.match(await call('either', args), { isError: true }, 'the schema of the server refuses it')
+  t.match(await call('any', { b: 'x' }), { content: [{ text: '{"b":"x"}' }] })
+  t.match(await call('odd', { unlisted: 1, $top: 'x' }), { content: [{ text: '{"unlisted":1,"$top":"x"}' }] })
 })

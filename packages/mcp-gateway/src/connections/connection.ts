@@ -37,13 +37,14 @@ const MAX_LOGGED_TOOLS = 20
 
 /** The options that sessions of both kinds of connection share. */
 export function sessionOptions (
-  { name, allow, deny }: NamedServer, { limits, log, onChange, onUpdated, review, callers }: ConnectionContext, redact: Redactor
+  { name, allow, deny, schemas }: NamedServer, { limits, log, onChange, onUpdated, review, callers }: ConnectionContext, redact: Redactor
 ): Omit<SessionOptions, 'isModern' | 'hasReliableNotifications'> {
   return {
     name,
     limits,
     allow,
     deny,
+    schemas,
     redact,
     onChange,
     onUpdated,

@@ -1,10 +1,12 @@
 import { findExplosiveSchemas, JsonSchema } from '@polyvac/core/json-schema'
-import { readHeaderParameters, type HeaderParameter } from '@polyvac/mcp-protocol'
+import { modelSchema, readHeaderParameters, type HeaderParameter } from '@polyvac/mcp-protocol'
 import type { Item, ItemList, LeftOutTool } from '../protocol/lists.js'
 
 export interface ToolCatalogOptions {
   readonly allow?: readonly string[] | undefined
   readonly deny?: readonly string[] | undefined
+  /** `model`: lists have schemas that the APIs of language models accept. */
+  readonly schemas?: 'server' | 'model' | undefined
   /** Over HTTP from revision 2026-07-28 on: a tool with an invalid `x-mcp-header` is left out. */
   readonly hasHeaders?: boolean | undefined
   /** Receives each new list and what was left out of it; returns the tools that are held back. */
@@ -32,7 +34,7 @@ export class ToolCatalog {
   //   too many bytes ends with the reason
   readonly #headers = new Map<string, readonly HeaderParameter[]>()
 
-  constructor ({ items: listed, leftOut: unread }: ItemList, { allow, deny = [], hasHeaders = false, review, onExplosive }: ToolCatalogOptions) {
+  constructor ({ items: listed, leftOut: unread }: ItemList, { allow, deny = [], schemas, hasHeaders = false, review, onExplosive }: ToolCatalogOptions) {
     const leftOut: LeftOutTool[] = [...unread]
     const usable = listed.filter(({ name, inputSchema }) => {
       if (typeof name !== 'string' || deny.includes(name) || (allow !== undefined && !allow.includes(name))) return false
@@ -43,10 +45,12 @@ export class ToolCatalog {
       return problem === undefined
     })
     this.#heldBack = new Map(review(usable, leftOut).map(({ tool, problem }) => [tool, problem]))
-    this.items = this.#heldBack.size === 0 ? usable : usable.filter(({ name }) => !this.#heldBack.has(name as string))
-    this.#byName = new Map(this.items.map(item => [item.name as string, item]))
+    const offered = this.#heldBack.size === 0 ? usable : usable.filter(({ name }) => !this.#heldBack.has(name as string))
+    // arguments are checked against the schema of the server
+    this.#byName = new Map(offered.map(item => [item.name as string, item]))
+    this.items = schemas === 'model' ? offered.map(item => ({ ...item, inputSchema: modelSchema(item.inputSchema) })) : offered
     this.names = [...this.#byName.keys()]
-    const explosive = findExplosiveSchemas(this.items.map(({ name, inputSchema }) => [name as string, inputSchema]))
+    const explosive = findExplosiveSchemas(offered.map(({ name, inputSchema }) => [name as string, inputSchema]))
     if (explosive.length > 0) onExplosive?.(explosive)
   }
 
