@@ -6,7 +6,7 @@ import type { Fields } from './values.js'
 /** The names of arguments that Anthropic accepts. */
 const PROPERTY = /^[a-zA-Z0-9_.-]{1,64}$/
 /** What OpenAI and Anthropic refuse at the top of a schema. */
-const REFUSED_AT_TOP = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'enum', 'const', '$ref', 'dependentSchemas']
+const REFUSED_AT_TOP = Object.keys({ allOf: 1, anyOf: 1, oneOf: 1, not: 1, if: 1, then: 1, else: 1, enum: 1, const: 1, $ref: 1, dependentSchemas: 1 })
 /** Schemas that are read for the arguments of one tool: those of a reference count each time. */
 const MAX_PARTS = 200
 
