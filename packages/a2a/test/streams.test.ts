@@ -120,9 +120,9 @@ test('text of any shape is framed so that readers get it whole', async t => {
   const odd = ['\n', '\r', '\r\n\r\n', '\u2028\u2029', 'data: {"x":1}\n\n', 'id: 7\n', ': comment\n', 'event: done\n\n', '\0', '\ufeff', '😀', '\ud83d', '\ude00', '[DONE]', '"}', '\\u0000', '\u0085', '[[HEARTBEAT]]', '</script>', '__proto__']
   const check = async (chunks: readonly string[]): Promise<void> => {
     const { text } = await served.rpc('tasks/sendSubscribe', { ...ask, input: { query: 'x', chunks } })
-    ok(text.split('\n').every(line => /^(id: \d+|data: \{[^\r\0]*\}|)$/.test(line)))
+    ok(text.split('\n').every(line => /^(retry: \d+|id: \d+|data: \{[^\r\0]*\}|)$/.test(line)))
     const frames = readFrames(text)
-    const whole = chunks.join('')
+    const whole = chunks.join('').toWellFormed()
     deepEqual([deltas(frames), agentText(frames.at(-1)?.data as Task), (frames.at(-1)?.data.artifacts[0]?.content as { final_answer?: string } | undefined)?.final_answer], [whole, whole, whole])
   }
   await check(odd)
@@ -241,6 +241,8 @@ test('closing the application ends streams and waiting sends in time, and leaves
   await stream.ended
   t.match(stream.frames.at(-1)?.data, { state: 'working' }, 'no end is made up')
   t.match(stream.comments.at(-1), /the task goes on; subscribe to it again/)
+  t.match(stream.text, /^retry: 1000\n(id: \d+\n)?data: /, 'a field of an event with data')
+  t.match(stream.text, /\n\n: the service closes[^\n]*\n$/, 'a comment ends no event')
   for (const { response } of sends) {
     const answer = await response
     const [body] = await once(answer.setEncoding('utf8'), 'data') as [string]

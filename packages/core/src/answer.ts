@@ -24,7 +24,7 @@ export function normaliseAnswer (vac: string, result: unknown, streamed: string,
     if (streamed === '') throw new VacInvalidResultError(quote(vac), 'no answer at all')
     return { answer: streamed, source_documents: [] }
   }
-  if (typeof result === 'string') return { answer: result, source_documents: [] }
+  if (typeof result === 'string') return { answer: result.toWellFormed(), source_documents: [] }
   if (!isRecord(result)) throw new VacInvalidResultError(quote(vac), describe(result))
   const { answer, source_documents: documents, metadata, ...extras } = toJson(vac, result, maxObjectChars)
   const hasMetadata = isRecord(metadata)
@@ -85,7 +85,7 @@ class ExcessError extends Error {}
 
 /**
  * What JSON.parse(JSON.stringify(value)) makes of a value, in one pass that stops where there is too much of it. Texts
- * are not copied: parsing 8 MB of JSON blocks the event loop for 60 ms.
+ * are not copied: parsing 8 MB of JSON blocks the event loop for 60 ms. Half of a surrogate pair becomes U+FFFD.
  */
 function copyJson (result: object, maxChars: number): unknown {
   let left = maxChars
@@ -109,7 +109,7 @@ function copyJson (result: object, maxChars: number): unknown {
       const member = copy((given as Record<string, unknown>)[key], key, depth + 1)
       if (member === undefined) continue
       if (key === '__proto__') Object.defineProperty(members, key, { value: member, enumerable: true, configurable: true, writable: true })
-      else members[key] = member
+      else members[key.toWellFormed()] = member
     }
     return members
   }
@@ -119,6 +119,7 @@ function copyJson (result: object, maxChars: number): unknown {
 /** As JSON.stringify treats values that are not objects. */
 function scalar (value: unknown): unknown {
   switch (typeof value) {
+    case 'string': return value.toWellFormed()
     // not -0
     case 'number': return Number.isFinite(value) ? value + 0 : null
     case 'function':

@@ -69,7 +69,8 @@ const SERVICE_UNAVAILABLE = {
 }
 
 function failure (status: number, error: { readonly code: string, readonly message: string }, requestId: string): Failure {
-  return { status, body: { error: { ...error, requestId } } }
+  // the texts of errors that applications throw
+  return { status, body: { error: { ...error, message: String(error.message).toWellFormed(), requestId } } }
 }
 
 const gate = new LogGate()

@@ -11,6 +11,7 @@ import { DEFAULT_LIMITS, type RunLimits } from './run-limits.js'
 import { guardCall, inCall, isTracking, type GuardedCall } from './stray-errors.js'
 import { observeCall, type ObservedCall } from './telemetry/observe-call.js'
 import { takeTurn } from './turns.js'
+import { SurrogateJoin } from './well-formed.js'
 import {
   CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
 } from './errors.js'
@@ -78,6 +79,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #onItem: ((result: IteratorResult<unknown>) => void) | undefined
   #onError: ((err: unknown) => void) | undefined
   readonly #kept = new KeptText()
+  readonly #pairs = new SurrogateJoin()
   /** The rest of a large chunk, which its reader gets in pieces, one in each turn of the event loop. */
   #rest = ''
   #isCutting = false
@@ -242,12 +244,13 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   }
 
   #pull (): void {
+    // text that the interpreter pushes meanwhile must not pull the next item
+    this.#pulling = true
     try {
       // without tracking and telemetry no closure is made for the chunk
       const isPlain = this.#observed === undefined && !isTracking()
       const result = isPlain ? this.#source!.next() : this.#step(() => this.#source!.next())
-      if (!isThenable(result)) return this.#hold({ result })
-      this.#pulling = true
+      if (!isThenable(result)) return this.#pulledAtOnce({ result })
       this.#onItem ??= result => {
         this.#pulling = false
         this.#hold({ result })
@@ -256,8 +259,14 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       }
       result.then(this.#onItem, this.#errorHandler)
     } catch (err) {
-      this.#hold({ err })
+      this.#pulledAtOnce({ err })
     }
+  }
+
+  #pulledAtOnce (pulled: Pulled): void {
+    this.#pulling = false
+    this.#hold(pulled)
+    this.#freePlace()
   }
 
   get #errorHandler (): (err: unknown) => void {
@@ -282,25 +291,29 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       const chunk = toChunk(this.#run.vac, value)
       if (typeof chunk === 'string' && chunk.length > this.#limits.maxAnswerChars) throw this.#longerThan('a chunk')
       if (chunk === undefined) this.#outcome = value
-      else if (chunk !== '') this.#give(chunk)
+      else this.#give(chunk)
     } catch (err) {
       this.#fail(err)
     }
   }
 
-  #give (chunk: Chunk): void {
-    if (typeof chunk === 'string') {
-      const { maxAnswerChars, maxStreamedChars } = this.#limits
-      this.#kept.add(chunk, this.#whole ? maxAnswerChars : maxStreamedChars, this.#whole, this.#call.principal?.owner)
-    }
-    if (!this.#whole) this.#send(chunk)
-    else if (typeof chunk !== 'string') this.#call.onProgress?.(chunk as Progress)
+  #give (chunk: string | Progress): void {
+    if (typeof chunk === 'string') this.#giveText(this.#pairs.push(chunk))
+    else if (this.#whole) this.#call.onProgress?.(chunk)
+    else this.#settle({ done: false, value: chunk })
+  }
+
+  #giveText (text: string): void {
+    if (text === '') return
+    const { maxAnswerChars, maxStreamedChars } = this.#limits
+    this.#kept.add(text, this.#whole ? maxAnswerChars : maxStreamedChars, this.#whole, this.#call.principal?.owner)
+    if (!this.#whole) this.#send(text)
   }
 
   /** Gives the reader a chunk, or the first piece of a large one. */
-  #send (chunk: Chunk): void {
-    if (typeof chunk === 'string' && isLargeText(chunk)) this.#rest = chunk
-    else this.#settle({ done: false, value: chunk })
+  #send (text: string): void {
+    if (isLargeText(text)) this.#rest = text
+    else this.#settle({ done: false, value: text })
   }
 
   #sendPiece (): void {
@@ -325,6 +338,8 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     const { vac } = this.#run
     const outcome = value ?? this.#outcome ?? this.#pushed?.ended
     if (typeof outcome === 'string' && outcome.length > this.#limits.maxAnswerChars) throw this.#longerThan('a text')
+    const half = this.#pairs.end()
+    if (half !== '') this.#kept.add(half, Infinity, false, this.#call.principal?.owner)
     const truncated = this.#kept.isTruncated && !hasAnswer(outcome)
     if (truncated && this.#whole) {
       throw new VacInvalidResultError(JSON.stringify(vac), `more than ${this.#limits.maxAnswerChars} characters without an answer object`)
@@ -332,9 +347,10 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     const answer = normaliseAnswer(vac, outcome, this.#kept.text, this.#limits.maxObjectChars)
     if (truncated) answer.metadata = { ...answer.metadata, truncated: true }
     // readers of text get an answer that was not streamed, too
-    if (this.#kept.seen === 0 && answer.answer !== '' && !this.#whole) {
+    const text = this.#kept.seen === 0 ? answer.answer : half
+    if (text !== '' && !this.#whole) {
       this.#last = answer
-      this.#send(answer.answer)
+      this.#send(text)
     } else {
       this.#settle(this.#end(answer))
     }

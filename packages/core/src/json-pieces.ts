@@ -1,5 +1,6 @@
 import { memoryBudget } from './memory-budget.js'
 import { takeTurn } from './turns.js'
+import { beginning } from './well-formed.js'
 
 /** Longer texts, and JSON that is longer, are handled in pieces: 12 MB at once block the event loop for 100 ms. */
 const MAX_WHOLE_CHARS = 256 * 1024
@@ -17,9 +18,8 @@ export function isLargeText (text: string): boolean {
 
 /** The first piece of a text and the rest; a surrogate pair stays together. */
 export function cutText (text: string): [piece: string, rest: string] {
-  const last = text.charCodeAt(PIECE_CHARS - 1)
-  const length = last >= 0xd800 && last < 0xdc00 ? PIECE_CHARS - 1 : PIECE_CHARS
-  return [text.slice(0, length), text.slice(length)]
+  const piece = beginning(text, PIECE_CHARS)
+  return [piece, text.slice(piece.length)]
 }
 
 /** The pieces of a text, of PIECE_CHARS. */

@@ -1,4 +1,5 @@
 import { BYTES_PER_CHAR, memoryBudget, type HeldBytes } from './memory-budget.js'
+import { beginning } from './well-formed.js'
 
 /** Characters of a block. */
 const BLOCK_CHARS = 16 * 1024
@@ -21,7 +22,7 @@ export class KeptText {
   #pieces: string[] = []
   #kept = 0
   #held: HeldBytes | undefined
-  /** Whether the memory budget allows no more of it; a stream then goes on, and its `answer` is truncated. */
+  /** Whether its bound or the memory budget allows no more; a stream then goes on, and its `answer` is truncated. */
   #isFull = false
 
   get isTruncated (): boolean { return this.seen > this.#kept }
@@ -37,7 +38,8 @@ export class KeptText {
     this.seen += chunk.length
     const room = this.#isFull ? 0 : max - this.#kept
     if (room <= 0) return
-    const text = room < chunk.length ? chunk.slice(0, room) : chunk
+    this.#isFull = room < chunk.length
+    const text = this.#isFull ? beginning(chunk, room) : chunk
     this.#kept += text.length
     this.#pieces.push(text)
     const waiting = this.#kept - this.#blocks.length

@@ -44,9 +44,9 @@ export function suggestion (name: string, candidates: readonly string[], label: 
   return `${label}: ${candidates.slice(0, MAX_LISTED).join(', ') || 'none'}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** The remedy for an unknown name of a VAC. */
-export function vacRemedy (name: string, names: readonly string[]): string {
+/** The remedy for an unknown name of a VAC. @param listedAt the request that lists the names */
+export function vacRemedy (name: string, names: readonly string[], listedAt = 'GET /vac'): string {
   if (names.length === 0) return 'none is configured'
   const near = nearest(name, names)
-  return near === undefined ? 'GET /vac lists those that are' : `did you mean ${JSON.stringify(near)}?`
+  return near === undefined ? `${listedAt} lists those that are` : `did you mean ${JSON.stringify(near)}?`
 }

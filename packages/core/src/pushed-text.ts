@@ -27,7 +27,8 @@ export class PushedText {
   constructor (
     readonly maxUnread: number, readonly held: HeldBytes, readonly onText: () => void, readonly onOverflow: (err?: Error) => void
   ) {
-    const push = (token: string): Promise<void> => this.#push(String(token))
+    // the deltas of a model have chunks without content
+    const push = (token?: string | null): Promise<void> => this.#push(String(token ?? ''))
     const finish = async (result?: unknown): Promise<void> => {
       if (isAnswerObject(result) || typeof result === 'string') this.ended = result
     }

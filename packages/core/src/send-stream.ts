@@ -76,6 +76,14 @@ export function eventText ({ id, event, data }: { id?: string, event?: string, d
   return `${id === undefined ? '' : `id: ${oneLine(id)}\n`}${event === undefined ? '' : `event: ${oneLine(event)}\n`}data: ${text}\n\n`
 }
 
+/**
+ * A comment of an event stream, which readers skip. It is a line without a blank one after it: httpx-sse and openai-go
+ * dispatch an event without data at a blank line, and their callers then parse an empty text.
+ */
+export function commentText (text: string): string {
+  return `: ${oneLine(text)}\n`
+}
+
 /** The JSON of a value with what stands before and after it, in pieces where it is large. */
 export function jsonText (before: string, value: unknown, after: string): Text {
   if (!isLargeJson(value)) return `${before}${JSON.stringify(value)}${after}`
@@ -100,11 +108,13 @@ function pieces (length: number, ...parts: Array<Iterable<string>>): TextPieces 
 export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T>,
   { keepAliveMs, ...encoding }: EventEncoding<T>): Promise<void> {
   const { raw } = reply
+  const comment = commentText('keep-alive')
+  let isBetween = true
   const timer = keepAliveMs === undefined ? undefined : setTimeout(keepAlive, keepAliveMs)
   function keepAlive (): void {
     reply.sse.sendHeaders()
-    // comments must not pile up for a stalled reader
-    if (!raw.writableNeedDrain && !raw.writableEnded) raw.write(': keep-alive\n\n')
+    // comments must not pile up for a stalled reader, nor stand within the data of a large event
+    if (isBetween && !raw.writableNeedDrain && !raw.writableEnded) raw.write(comment)
     timer?.refresh()
   }
   try {
@@ -114,6 +124,7 @@ export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T
       write (text) {
         reply.sse.sendHeaders()
         timer?.refresh()
+        isBetween = text.endsWith('\n')
         if (raw.write(text)) return undefined
         return waitFor(reply, encoding, done => {
           raw.on('drain', done)

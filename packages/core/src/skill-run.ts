@@ -10,6 +10,7 @@ import {
 } from './skills.js'
 import type { Answer, ChatTurn, Vac } from './vac.js'
 import type { AbortSignalLike } from './light-abort.js'
+import { wellFormed } from './well-formed.js'
 import { unlessAborted } from './within.js'
 
 const settingsCheck = TypeCompiler.Compile(Type.Object({ stream_settings: StreamSettings }))
@@ -67,7 +68,7 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput,
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
   }
-  const results = hits.map(({ content, score, metadata }) => ({ content, score, metadata }))
+  const results = hits.map(({ content, score, metadata }) => ({ content: wellFormed(content), score, metadata: wellFormed(metadata) }))
   return {
     results,
     total_results: results.length,
@@ -89,6 +90,6 @@ export function skillFailure (err: unknown, vac: string, where: string):
   const { code, message } = (err ?? {}) as { code?: unknown, message?: unknown }
   const isExposed = isForCaller(err)
   const own = isExposed && typeof code === 'string' ? { code } : {}
-  if (isExposed && code !== 'VAC_INTERPRETER_FAILED') return { ...own, message: String(message) }
+  if (isExposed && code !== 'VAC_INTERPRETER_FAILED') return { ...own, message: String(message).toWellFormed() }
   return { ...own, message: `the VAC ${JSON.stringify(vac)} failed; the log has the cause under ${where}` }
 }

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 import { ownerOf } from './authentication.js'
 import type { Bytes } from './json-pieces.js'
 import { memoryBudget, type HeldBytes } from './memory-budget.js'
-import { MAX_STALL_MS } from './send-stream.js'
+import { commentText, MAX_STALL_MS } from './send-stream.js'
 
 /** Longest silence of a stream in ms; then a comment goes out, so that proxies do not close the connection. */
 export const KEEP_ALIVE_MS = 15_000
@@ -59,7 +59,7 @@ export class SseBody extends Readable {
 
   /** Sends a comment, which readers skip. It lets the head of the response leave before there is an event. */
   comment (text: string): void {
-    this.#send(`: ${text}\n\n`)
+    this.#send(commentText(text))
   }
 
   /** Ends the response. */

@@ -1,3 +1,4 @@
+import { beginning } from './well-formed.js'
 import { Type, type Static } from '@sinclair/typebox'
 import type { Answer, Vac } from './vac.js'
 
@@ -25,6 +26,6 @@ export function sourceLines ({ source_documents: documents }: Pick<Answer, 'sour
   return documents.map(({ page_content: content, metadata: { source, heading, lines } }, i) => {
     const place = [source, lines].filter(part => part !== undefined).join(':')
     const about = heading === undefined ? '' : `  ${String(heading)}`
-    return `[${i + 1}] ${place + about === '' ? content.slice(0, MAX_EXCERPT_CHARS) : place + about}`
+    return `[${i + 1}] ${place + about === '' ? beginning(content, MAX_EXCERPT_CHARS) : place + about}`
   })
 }

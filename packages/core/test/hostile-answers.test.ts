@@ -43,7 +43,8 @@ test('an answer object with large texts becomes what JSON makes of it', async t 
     { answer: 'x', source_documents: [], metadata: { inherits, toJson: { large, toJSON: () => 'short' }, map: new Map([['a', large]]) } },
     { answer: large, source_documents: [], metadata: JSON.parse(`{"__proto__":{"large":"${'x'.repeat(500_000)}"}}`) as object }
   ]
-  for (const result of results) t.ok(JSON.stringify(await ask(() => result)) === JSON.stringify(result))
+  // half of a surrogate pair is not text
+  for (const result of results) t.ok(JSON.stringify(await ask(() => result)) === JSON.stringify(result).replaceAll('\\ud800', '\ufffd'))
 })
 
 test('an answer object becomes what JSON makes of it', async t => {

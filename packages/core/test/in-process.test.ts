@@ -66,7 +66,7 @@ test('pushed events begin a response with the first one', async t => {
   app.get('/empty', (_request, reply) => { new SseBody(reply).finish() })
   const { statusCode, headers, body } = await app.inject('/events')
   t.match([statusCode, headers], [200, { 'content-type': /^text\/event-stream/, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }])
-  t.equal(body, ': open\n\nid: 1\nretry: 500\ndata: \n\nid: 2\nevent: message\ndata: {}\n\nevent: end\ndata: \n\n')
+  t.equal(body, ': open\nid: 1\nretry: 500\ndata: \n\nid: 2\nevent: message\ndata: {}\n\nevent: end\ndata: \n\n')
   t.match(await app.inject('/refused'), { statusCode: 409 })
   t.match(await app.inject('/empty'), { statusCode: 200, body: '' })
 })

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '@polyvac/core'
+import { beginning } from '@polyvac/core/plugin'
 import { embedTexts, prefixesOf } from './embedding-model.js'
 import { codedCause, ModelError } from './model-client.js'
 import type { ModelServer } from './model-server.js'
@@ -177,7 +178,7 @@ function degraded (reason: string): { degraded: string } {
 
 /** The text of a passage for a model. */
 function textOf ({ source, heading, content }: BarePassage): string {
-  return `${heading === '' ? source.replace(/\.[^./]*$/, '') : heading}\n${content}`.slice(0, MAX_TEXT)
+  return beginning(`${heading === '' ? source.replace(/\.[^./]*$/, '') : heading}\n${content}`, MAX_TEXT)
 }
 
 /** Texts that the model refuses are embedded alone, and shorter. */
@@ -199,7 +200,7 @@ async function embedPassages (batch: readonly Text[], server: ModelServer, signa
 async function embedShortened (text: string, request: { readonly server: ModelServer, readonly signal: AbortSignal, readonly timeoutMs: number }): Promise<number[] | undefined> {
   for (let length = text.length; length >= Math.min(MIN_TEXT, text.length); length = Math.floor(length / 2)) {
     try {
-      return (await embedTexts({ ...request, texts: [text.slice(0, length)] }))[0]
+      return (await embedTexts({ ...request, texts: [beginning(text, length)] }))[0]
     } catch (error) {
       if (!(error instanceof ModelError) || !REFUSED.test(error.reason)) throw error
     }

@@ -1,4 +1,5 @@
 import type { ChatTurn, Hit } from '@polyvac/core'
+import { beginning } from '@polyvac/core/plugin'
 import { Citations } from './citations.js'
 import { ModelFailedError } from './errors.js'
 import { foreignHosts } from './foreign-hosts.js'
@@ -87,7 +88,7 @@ function messagesFor (question: string, history: readonly ChatTurn[], hits: read
   let room = MAX_PASSAGES
   const passages = hits.map((hit, index) => {
     const { heading, source } = hit.metadata
-    const content = hit.content.slice(0, Math.min(MAX_PASSAGE, room))
+    const content = beginning(hit.content, Math.min(MAX_PASSAGE, room))
     room -= content.length
     const file = source === undefined || source === heading ? '' : ` (${String(source)})`
     return `[${index + 1}] ${String(heading ?? source ?? '')}${file}\n${content}`
@@ -95,7 +96,7 @@ function messagesFor (question: string, history: readonly ChatTurn[], hits: read
   return [
     { role: 'system', content: `${INSTRUCTIONS}\n\n${passages.join('\n\n')}` },
     ...history.filter(turn => turn.role !== 'system').slice(-MAX_TURNS)
-      .map(({ role, content }) => ({ role, content: content.slice(0, MAX_TURN) })),
+      .map(({ role, content }) => ({ role, content: beginning(content, MAX_TURN) })),
     { role: 'user', content: question }
   ]
 }

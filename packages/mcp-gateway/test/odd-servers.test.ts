@@ -37,6 +37,29 @@ test('a result of an undeclared or malformed type fails its call, for every kind
   await t.rejects(source.call('own__tool', {}, able()), paused, 'a state alone will do')
 })
 
+test('half of a surrogate pair in any text of a server becomes U+FFFD', async t => {
+  const half = 'x\ud83d'
+  const { url } = await handWritten(t, ({ message: { id, method, params }, event, res, result, error }) => {
+    if (method === 'tools/list') result({ tools: [{ name: 'tool', title: half, description: half, inputSchema: { type: 'object', description: half } }] })
+    else if (method === 'prompts/get') error(-32602, half, { half })
+    else if (method === 'tools/call') {
+      event({ method: 'notifications/progress', params: { progressToken: params._meta.progressToken, progress: 1, message: half } })
+      event({ id, result: { content: [{ type: 'text', text: `\ude00 \\ud83d 😀 ${half}` }], structuredContent: { [half]: [half] } } })
+      res.end()
+    } else return false
+    return true
+  })
+  const { gateway, call } = await started(t, [{ name: 'own', url }])
+  const source = gateway.toolSource()
+  const context = contextOf()
+  t.strictSame(await source.call('own__tool', {}, context), { content: [{ type: 'text', text: '\ufffd \\ud83d 😀 x\ufffd' }], structuredContent: { 'x\ufffd': ['x\ufffd'] } })
+  t.match(await call('own', 'tool'), { body: { result: { content: [{ text: '\ufffd \\ud83d 😀 x\ufffd' }] } } })
+  const refused = await source.prompts.get('own__prompt', {}, context).catch((err: unknown) => err)
+  t.match(refused, { rpcError: { message: 'x\ufffd', data: { half: 'x\ufffd' } } })
+  t.match(context.sent, [{ message: 'x\ufffd' }])
+  t.notMatch(JSON.stringify(await source.list(context)), /\\ud83d/)
+})
+
 test('a task with an unusable id fails its call', async t => {
   let taskId: unknown
   const { url } = await handWritten(t, ({ message: { method, params }, result }) => {

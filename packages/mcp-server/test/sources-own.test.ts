@@ -167,3 +167,15 @@ test('log lines of failed calls name the owner', async t => {
   await modern(app, 'tools/call', { name: 'broken' })
   t.match(lines.find(({ msg }) => msg === 'an MCP call failed'), { owner: 'alice', tool: 'broken' })
 })
+
+test('half of a surrogate pair in what a handler returns becomes U+FFFD', async t => {
+  const half = 'x\ud83d'
+  const tools = defineTools([
+    { name: 'text', inputSchema: Type.Object({}), handler: () => half },
+    { name: 'value', inputSchema: Type.Object({}), outputSchema: Type.Object({ list: Type.Array(Type.String()) }), handler: () => ({ list: [half] }) },
+    { name: 'whole', inputSchema: Type.Object({}), handler: () => ({ content: [{ type: 'text', text: half }], structuredContent: { [half]: 1 } }) }
+  ])
+  t.strictSame(await tools.call('text', {}, context), { content: [{ type: 'text', text: 'x\ufffd' }] })
+  t.strictSame(await tools.call('value', {}, context), { content: [{ type: 'text', text: '{"list":["x\ufffd"]}' }], structuredContent: { list: ['x\ufffd'] } })
+  t.strictSame(await tools.call('whole', {}, context), { content: [{ type: 'text', text: 'x\ufffd' }], structuredContent: { 'x\ufffd': 1 } })
+})

@@ -1,5 +1,6 @@
 import { readNumbers } from './number-options.js'
 import type { TaskContext } from './task-store.js'
+import { beginning } from './text-beginning.js'
 
 export interface DeltaWriterOptions {
   /** Longest wait of the first text, in ms. Default 20: readers do not notice it, and it allows 50 writes a second. */
@@ -70,8 +71,10 @@ export function deltaWriter (context: Pick<TaskContext, 'emit'>, options?: Delta
     async write (text) {
       if (failure !== undefined) throw failure.error
       let rest = text
-      for (; rest.length > MAX_DELTA_CHARS; rest = rest.slice(MAX_DELTA_CHARS)) {
-        waiting += rest.slice(0, MAX_DELTA_CHARS)
+      while (rest.length > MAX_DELTA_CHARS) {
+        const piece = beginning(rest, MAX_DELTA_CHARS)
+        rest = rest.slice(piece.length)
+        waiting += piece
         await flush()
       }
       waiting += rest

@@ -1,5 +1,6 @@
 import { charsLeft } from './json-chars.js'
 import { isTerminal, type TaskArtifact, type TaskError, type TaskEvent, type TaskMessage, type TaskRecord, type TaskState } from './task.js'
+import { beginning } from './text-beginning.js'
 
 /**
  * Characters of the message to which deltas are added: records keep its first 256 Ki. Otherwise each event would cost
@@ -165,11 +166,5 @@ export function foldTask (origin: TaskOrigin, events: Iterable<TaskEvent>): Task
 }
 
 function agentMessage ({ text, timestamp }: { text: string, timestamp: number }): TaskMessage {
-  return { role: 'agent', parts: [{ type: 'text', text: beginning(text) }], timestamp }
-}
-
-function beginning (text: string): string {
-  if (text.length <= MAX_PARTIAL_CHARS) return text
-  const parts = (text.codePointAt(MAX_PARTIAL_CHARS - 1) ?? 0) > 0xffff
-  return text.slice(0, parts ? MAX_PARTIAL_CHARS - 1 : MAX_PARTIAL_CHARS)
+  return { role: 'agent', parts: [{ type: 'text', text: beginning(text, MAX_PARTIAL_CHARS) }], timestamp }
 }

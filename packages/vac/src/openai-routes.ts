@@ -1,5 +1,5 @@
-import type { Principal } from '@polyvac/core'
-import { eventText, InvalidRequestError, sendEvents, streamRoute, type ExposedVacs, type OpenStreams, type RouteTable } from '@polyvac/core/plugin'
+import type { Principal, Vac } from '@polyvac/core'
+import { eventText, InvalidRequestError, quoteName, sendEvents, streamRoute, VacNotFoundError, vacRemedy, type ExposedVacs, type OpenStreams, type RouteTable } from '@polyvac/core/plugin'
 import { meterAnswer } from './metered-answer.js'
 import { failureHandler, loggedFailure } from './failures.js'
 import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'
@@ -12,6 +12,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { STREAM_WAIT_TIME } from './options.js'
 
 const DONE = eventText({ data: '[DONE]' })
+const MODELS = 'GET /openai/v1/models'
 
 interface OpenAiOptions {
   readonly table: RouteTable
@@ -48,7 +49,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
       params: Type.Object({ model: Type.String() }),
       response: { 200: Model, '4xx': OpenAiError }
     }
-  }, async request => toModel(vacsOf(request).get(request.params.model).name))
+  }, async request => toModel(modelOf(request, request.params.model).name))
 
   const schema = {
     operationId: 'createChatCompletion',
@@ -63,12 +64,18 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
   app.post('/chat/completions/:vector_name', { ...streamRoute, bodyLimit, schema: { ...schema, operationId: 'createVacChatCompletion', params: VectorName } },
     (request, reply) => complete(request, reply, request.body, request.params.vector_name))
 
+  function modelOf (request: FastifyRequest, name: string): Vac {
+    const vacs = vacsOf(request)
+    if (!vacs.has(name)) throw new VacNotFoundError(quoteName(name), vacRemedy(name, vacs.list().map(({ name }) => name), MODELS))
+    return vacs.get(name)
+  }
+
   async function complete (request: FastifyRequest, reply: FastifyReply, body: ChatCompletionRequest,
     name: string): Promise<ChatCompletion | undefined> {
     if (name === '') {
-      throw new InvalidRequestError([{ path: 'body/model', message: 'is missing; name a VAC of GET /openai/v1/models' }])
+      throw new InvalidRequestError([{ path: 'body/model', message: `is missing; name a VAC of ${MODELS}` }])
     }
-    const vac = vacsOf(request).get(name)
+    const vac = modelOf(request, name)
     const question = toQuestion(body, vac.openai)
     const completion = new Completion(vac.name, question)
     const call = { vac, protocol: 'openai' as const, timeoutMs, principal: principalOf(request), ...question }

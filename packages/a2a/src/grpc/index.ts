@@ -3,7 +3,7 @@ import type {
   sendUnaryData, Server, ServerCredentials, ServerUnaryCall, ServerWritableStream, StatusObject
 } from '@grpc/grpc-js'
 import {
-  innerRequest, integer, isRecord, optional, readOptions, text, within, type OptionRules
+  beginning, innerRequest, integer, isRecord, optional, readOptions, text, within, type OptionRules
 } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 import type { IncomingMessage } from 'node:http'
@@ -216,7 +216,7 @@ class Caller {
   #makeFailure (name: string, given: string, details: readonly StatusDetail[]): Failure {
     const { status: codes, Metadata } = this.#peers.grpc
     const code = codes[name as keyof typeof codes]
-    const message = given.slice(0, MAX_MESSAGE_CHARS)
+    const message = beginning(given, MAX_MESSAGE_CHARS)
     const metadata = new Metadata()
     let bytes = this.#wire.status(code, message, details)
     if (bytes.length > MAX_DETAIL_BYTES) bytes = this.#wire.status(code, message, details.slice(0, 1))

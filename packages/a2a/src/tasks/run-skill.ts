@@ -1,6 +1,6 @@
 import { isAnswer, type Answer, type Authenticate, type Log, type Principal, type VacCall } from '@polyvac/core'
 import {
-  askedBack, callerOfFields, CallRecord, currentCaller, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, releaseContext,
+  askedBack, beginning, callerOfFields, CallRecord, currentCaller, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, releaseContext,
   searchMemory, skillFailure, streamResult, streamSettings, takeTurn, traceTask, usageOf, vacsFor, type ExposedVacs,
   type MemorySearchInput, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
@@ -131,7 +131,7 @@ async function streamAnswer (run: Run, options: SkillOptions): Promise<string> {
         const { progress, message } = chunk
         if (progress <= reached && message === undefined) continue
         reached = Math.min(1, Math.max(reached, progress))
-        await reports.write({ progress: reached, progressMessage: message?.slice(0, MAX_PROGRESS_CHARS) })
+        await reports.write({ progress: reached, progressMessage: message && beginning(message, MAX_PROGRESS_CHARS) })
       }
     }
     return 'ended'

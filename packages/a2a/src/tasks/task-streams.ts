@@ -1,6 +1,6 @@
 import type { Principal } from '@polyvac/core'
 import {
-  LightAbort, memoryBudget, ownerShare, releaseContext, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
+  commentText, joinTexts, LightAbort, memoryBudget, ownerShare, releaseContext, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
 } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, ownerKey, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
@@ -17,10 +17,11 @@ import type { TaskService } from './task-service.js'
 const MAX_HELD_CHARS = 128 * 1024 * 1024
 /** Memory of an open stream beside its frames, in bytes, about. */
 const STREAM_BYTES = 16 * 1024
-/** Time after which readers subscribe again when the service closes, in ms. */
+/** Time after which readers subscribe again when their stream ends before the task, in ms. */
 const RETRY_MS = 1_000
-/** A hint in the format of server-sent events: `retry`, and a comment, which readers skip. */
-const CLOSING = `retry: ${RETRY_MS}\n: the service closes and the task goes on; subscribe to it again\n\n`
+/** A field of the first event: some readers dispatch a `retry` without data as an event. */
+const RETRY = `retry: ${RETRY_MS}\n`
+const CLOSING = commentText('the service closes and the task goes on; subscribe to it again')
 
 /** The place of one stream. */
 export interface StreamPlace {
@@ -196,12 +197,16 @@ export class TaskStreams {
     const { seq } = task
     releaseContext()
     const { wait_time: wait = STREAM_WAIT_TIME } = streamSettings(task.input)
+    let before = RETRY
     return sendEvents(reply, withHint(service.follow(task, after ?? seq - 1, signal, isLast), signal), {
       encode: step => {
         if (step === undefined) return CLOSING
         const text = encode(step, after === undefined && step.event.seq === seq)
         place.hold(text.length)
-        return text
+        if (before === '' || text === '') return text
+        const first = joinTexts([before, text])
+        before = ''
+        return first
       },
       onFailure,
       signal,

@@ -1,3 +1,5 @@
+import { beginning } from '@polyvac/core/plugin'
+
 /** Longest text of a definition, such as a description, in characters. */
 export const MAX_TEXT_CHARS = 16_384
 
@@ -20,6 +22,6 @@ const REMOVED = new RegExp([
 
 /** A text of a server without hidden characters, cut at `maxChars`. */
 export function cleanText (text: string, maxChars = MAX_TEXT_CHARS): string {
-  const bounded = text.length > maxChars ? `${text.slice(0, maxChars - 1)}…` : text
+  const bounded = text.length > maxChars ? `${beginning(text, maxChars - 1)}…` : text
   return HIDDEN.test(bounded) ? bounded.replace(/\r\n?|[\u2028\u2029]/g, '\n').replace(REMOVED, '') : bounded
 }

@@ -1,3 +1,5 @@
+import { wellFormedJson } from '@polyvac/core/plugin'
+
 /**
  * Deepest nesting of a message. From about 5,000 levels on values overflow the stack of code that walks or prints them.
  */
@@ -49,7 +51,7 @@ function endOfText (text: string, start: number): number {
 
 export function parseJson (text: string): unknown {
   try {
-    return JSON.parse(text)
+    return wellFormedJson(text, JSON.parse(text))
   } catch {
     return undefined
   }

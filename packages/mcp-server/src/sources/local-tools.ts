@@ -1,4 +1,4 @@
-import { MAX_TOOL_NAME } from '@polyvac/core/plugin'
+import { MAX_TOOL_NAME, wellFormed } from '@polyvac/core/plugin'
 import { InvalidArgumentsError, McpServerOptionsError } from '../errors.js'
 import { resultJson } from '../protocol/result-json.js'
 import { HandlerContext } from './handler-context.js'
@@ -68,7 +68,7 @@ export function defineTools<Inputs extends readonly ToolSchema[] | []> (
       if (tool === undefined) throw new TypeError(`the tool ${name} does not exist`)
       const checked = await tool.input.check(args, 'arguments')
       if (checked.problems !== undefined) throw new InvalidArgumentsError(name, checked.problems)
-      return await toResult(await tool.handler(checked.value as never, new HandlerContext(context)), tool)
+      return await toResult(wellFormed(await tool.handler(checked.value as never, new HandlerContext(context))), tool)
     }
   }
 }
