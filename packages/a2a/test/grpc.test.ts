@@ -42,6 +42,7 @@ test('a client sends, reads, lists, streams, subscribes and cancels over gRPC, o
   t.match(await caller.call('GetTask', { id: task.id, historyLength: 0 }), { id: task.id, history: undefined })
   t.match(await caller.call('ListTasks', { contextId: task.contextId, includeArtifacts: true, pageSize: 5, statusTimestampAfter: task.status.timestamp }), { tasks: [{ id: task.id, artifacts: task.artifacts }], totalSize: 1, pageSize: 5 })
   t.match(await caller.call('SendMessage', { message: message('message') }), { message: { role: 'ROLE_AGENT', parts: [{ text: 'Direct message response' }] } })
+  t.match(await all(caller.stream('SendStreamingMessage', { message: message('message') })), [{ message: { role: 'ROLE_AGENT', parts: [{ text: 'Direct message response' }] } }])
 
   const events = await all(caller.stream('SendStreamingMessage', { message: message('chunked') }))
   t.ok(events[0].task)

@@ -1,7 +1,8 @@
 import { test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
 import { serve } from './fixtures/app.js'
-import { events, message, message03, rpc, type Json } from './fixtures/public.js'
+import { until } from '../../../test/fixtures/until.js'
+import { events, message, message03, result, rpc, type Json } from './fixtures/public.js'
 
 interface Update { readonly text: string, readonly data: unknown, readonly append: boolean, readonly lastChunk: boolean, readonly metadata: unknown }
 
@@ -54,3 +55,54 @@ for (const [form, { interpreter, answer, hasSources = false }] of Object.entries
     }
   })
 }
+
+/** Every text of an agent in the events of a stream, or in a task, outside of its history. */
+function textsIn (results: Json[]): string {
+  return results.flatMap(result => {
+    const event: Json = result.artifactUpdate ?? result.statusUpdate ?? result.task ?? result.message ?? result
+    const statusParts = event.status?.message?.parts ?? []
+    return [...(event.artifact === undefined ? event.artifacts ?? [] : [event.artifact]).map(({ parts }: Json) => parts), statusParts, event.parts ?? []]
+  }).map(textOf).join('')
+}
+
+test('a question, a refusal and small talk are sent once in every version, streamed before or not', async t => {
+  const results: Record<string, Json> = {
+    'Which size?': { input_required: 'Which size?' },
+    'Sign in.': { auth_required: 'Sign in.' },
+    'No.': { answer: 'No.', rejected: true },
+    'Just so.': { answer: 'Just so.', as_message: true }
+  }
+  let cut: ((text: string) => string[]) | undefined
+  const served = await serve(t, async function * (question) {
+    yield * cut?.(question) ?? []
+    return results[question] as never
+  })
+  /** Ends the tasks that wait for an authorization: their streams go on. */
+  const cancelWaiting = async (): Promise<void> => {
+    const { tasks } = await until(async () => {
+      const page = await result(served, 'ListTasks', { status: 'TASK_STATE_AUTH_REQUIRED' }) as Json
+      return page.tasks.length > 0 && page
+    }, 'a task waits for an authorization') as Json
+    for (const { id } of tasks) await result(served, 'CancelTask', { id })
+  }
+  for (const text of Object.keys(results)) {
+    for (cut of [undefined, (text: string) => [...text]]) {
+      const what = `${text} ${cut === undefined ? 'returned' : 'streamed'}`
+      const waits = text === 'Sign in.'
+      const read = async (method: string, params: Json, version: string): Promise<Json[]> => {
+        const [{ payload }] = await Promise.all([rpc(served, method, params, { version }), waits && cancelWaiting()])
+        return events(payload).map(({ data }) => data.result).slice(0, waits ? -1 : undefined)
+      }
+      const newer = await read('SendStreamingMessage', { message: message('', { parts: [{ text }] }) }, '1.0')
+      const older = await read('message/stream', { message: message03('', { parts: [{ kind: 'text', text }] }) }, '')
+      t.equal(textsIn(newer), text, `${what}: 1.0`)
+      t.equal(textsIn(older), text, `${what}: 0.3`)
+      if (text === 'Just so.' && cut === undefined) {
+        t.match([newer, older], [[{ message: { role: 'ROLE_AGENT', parts: [{ text }] } }], [{ kind: 'message', role: 'agent', parts: [{ text }] }]], `${what}: one message`)
+        t.strictSame([newer.length, older.length], [1, 1])
+      }
+      t.equal(textsIn([await result(served, 'SendMessage', { message: message('', { parts: [{ text }] }) })]), text, `${what}: the task, or the message`)
+      if (waits) await cancelWaiting()
+    }
+  }
+})

@@ -81,6 +81,8 @@ export class CallPlace {
 /** A call of a VAC that holds a place until its interpreter has ended. */
 export interface PlacedCall extends VacCall {
   readonly place?: CallPlace | undefined
+  /** Whether a stream has only text that was streamed, and not that of an answer at its end. */
+  readonly streamedOnly?: boolean | undefined
 }
 
 // @keyed none: the keys are requests in progress, and an entry ends with its request

@@ -347,7 +347,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     const answer = normaliseAnswer(vac, outcome, this.#kept.text, this.#limits.maxObjectChars)
     if (truncated) answer.metadata = { ...answer.metadata, truncated: true }
     // readers of text get an answer that was not streamed, too
-    const text = this.#kept.seen === 0 ? answer.answer : half
+    const text = this.#kept.seen === 0 && this.#call.streamedOnly !== true ? answer.answer : half
     if (text !== '' && !this.#whole) {
       this.#last = answer
       this.#send(text)

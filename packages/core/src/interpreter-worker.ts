@@ -76,7 +76,9 @@ export default async function work ({ module, folder, call }: WorkerJob): Promis
     extra: call.extra,
     protocol: call.protocol,
     principal: call.principal,
-    log: remoteLog(port)
+    log: remoteLog(port),
+    // the run of the main thread sends an answer that was not streamed
+    streamedOnly: true
   })
   try {
     for await (const chunk of run) {

@@ -134,7 +134,7 @@ export class Operations {
     const send = dialect.readSend(params)
     await streams.open(caller, reply, async stream => {
       const { task } = await this.#send(caller, send, request, keyOf(send, extensions, request))
-      await streams.send(stream, task, undefined, stepEncoding(dialect, wrap, 0, send.historyLength))
+      await streams.send(stream, task, undefined, stepEncoding(dialect, wrap, { takesMessage: true, questionsFrom: 0, historyLength: send.historyLength }))
     })
   }
 
@@ -154,7 +154,7 @@ export class Operations {
       }
       // without Last-Event-ID the present question is in the snapshot, and the stream goes on past it
       const questionsFrom = seen === undefined ? task.seq + 1 : task.seq
-      await streams.send(stream, task, resumePosition(seen, task), stepEncoding(dialect, wrap, questionsFrom))
+      await streams.send(stream, task, resumePosition(seen, task), stepEncoding(dialect, wrap, { takesMessage: false, questionsFrom }))
     })
   }
 
@@ -199,15 +199,24 @@ export class Operations {
   }
 }
 
-/** `questionsFrom`: number of the first event that ends the stream if it asks for input. */
-function stepEncoding (dialect: Dialect, wrap: EventWrap, questionsFrom: number, historyLength?: number): StepEncoding {
+interface StepOptions {
+  /** Whether an answer that is only a message is sent instead of the task. */
+  readonly takesMessage: boolean
+  /** Number of the first event that ends the stream if it asks for input. */
+  readonly questionsFrom: number
+  readonly historyLength?: number | undefined
+}
+
+function stepEncoding (dialect: Dialect, wrap: EventWrap, { takesMessage, questionsFrom, historyLength }: StepOptions): StepEncoding {
+  const toFirst = takesMessage ? dialect.toSendResult : dialect.toSnapshot
   const isLast = ({ event: { seq, state } }: TaskStep): boolean => state === 'input-required' && seq >= questionsFrom
   return {
     isLast,
+    takesMessage,
     encode: (step, isSnapshot) => {
       const { seq } = step.event
       const ends = step.task.completedAt !== null || isLast(step)
-      const events = isSnapshot ? [dialect.toSnapshot(step.task, historyLength)] : dialect.toEvents(step, ends)
+      const events = isSnapshot ? [toFirst(step.task, historyLength)] : dialect.toEvents(step, ends)
       const last = events.length - 1
       return joinTexts(events.map((event, index) =>
         jsonText(index === last ? `id: ${seq}\ndata: ` : 'data: ', wrap.event(event), '\n\n')))

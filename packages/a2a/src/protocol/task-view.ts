@@ -60,7 +60,8 @@ export function viewTask (task: TaskRecord, historyLength = Infinity): TaskView 
   const isStatus = status.message?.id === messageIdAt(task, messages.length - 1)
   const streamed = isStatus ? undefined : streamedText(task)
   const artifacts = artifactsOf(task)
-  if (streamed !== undefined && !streamed.isComplete) artifacts.push(streamingArtifact(streamed.parts))
+  const isInStatus = streamed !== undefined && hasText(status, streamed.parts)
+  if (streamed !== undefined && !streamed.isComplete && !isInStatus) artifacts.push(streamingArtifact(streamed.parts))
   // the last message is not part of the history where the status or an artifact shows it
   const shown = isStatus || streamed !== undefined ? messages.slice(0, -1) : messages
   const from = Math.max(0, shown.length - historyLength)
@@ -119,9 +120,18 @@ export function viewStep ({ task, event }: TaskStep): EventView[] {
     const metadata = progress === undefined && usage === undefined
       ? undefined
       : Object.assign({}, progress === undefined ? undefined : { progress }, usage === undefined ? undefined : { usage })
-    events.push({ kind: 'status', status: viewStatus(task), metadata })
+    const { message: explanation, ...status } = viewStatus(task)
+    const last = task.messages.at(-1)
+    // its readers have the text as chunks of an artifact
+    const isSent = isStreamed(last) && hasText({ message: explanation }, last.parts)
+    events.push({ kind: 'status', status: isSent ? status : { ...status, message: explanation }, metadata })
   }
   return events
+}
+
+/** Whether the message of a status is this text and nothing more. */
+function hasText ({ message }: Pick<StatusView, 'message'>, [part]: readonly TaskPart[]): boolean {
+  return message?.parts.length === 1 && message.parts[0]?.text === part?.text
 }
 
 /** The parts of a streamed answer that its readers have not received yet; undefined for any other artifact. */

@@ -1,8 +1,8 @@
-import { isAnswer, type Answer, type Authenticate, type Log, type Principal, type VacCall } from '@polyvac/core'
+import { isAnswer, type Answer, type Authenticate, type Log, type Principal } from '@polyvac/core'
 import {
   askedBack, beginning, callerOfFields, CallRecord, currentCaller, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, releaseContext,
   searchMemory, skillFailure, streamResult, streamSettings, takeTurn, traceTask, usageOf, vacsFor, type ExposedVacs,
-  type MemorySearchInput, type QueryInput, type Skill, type StreamInput
+  type MemorySearchInput, type PlacedCall, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import {
   deltaWriter, isTaskError, ownerOfKey, type DataPart, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord,
@@ -118,15 +118,20 @@ async function streamAnswer (run: Run, options: SkillOptions): Promise<string> {
   const text = deltaWriter(context)
   const reports = new ProgressWriter(context)
   let reached = task.progress
+  let isStreamed = false
+  const call: PlacedCall = { ...await vacCallOf(run, options), streamedOnly: true }
   try {
-    for await (const chunk of skill.vac.stream(await vacCallOf(run, options))) {
+    for await (const chunk of skill.vac.stream(call)) {
       record.chunk(chunk)
       if (typeof chunk === 'string') {
+        isStreamed = true
         await text.write(chunk)
       } else if (isAnswer(chunk)) {
+        // what becomes a message of the task is not an artifact as well
+        if (!isStreamed && !isMessage(chunk)) await text.write(chunk.answer)
         await Promise.all([text.flush(), reports.flush()])
         const artifact = { name: ARTIFACTS.stream, content: streamResult(withoutArtifacts(chunk)) }
-        return await finish(skill, chunk, context, artifact, chunk.answer)
+        return await finish(skill, chunk, context, artifact, isStreamed ? chunk.answer : undefined)
       } else {
         const { progress, message } = chunk
         if (progress <= reached && message === undefined) continue
@@ -144,6 +149,11 @@ async function searchInMemory ({ skill, task, principal, context }: Run, { timeo
   const content = await searchMemory(skill.vac, task.input as MemorySearchInput, { signal: context.signal, timeoutMs, owner: principal?.owner })
   await context.emit({ state: 'completed', artifact: { name: ARTIFACTS.memory, content } })
   return 'completed'
+}
+
+/** Whether an answer ends as a message: a question, a refusal, small talk. */
+function isMessage (answer: Answer): boolean {
+  return askedBack(answer) !== undefined || answer.rejected === true || answer.as_message === true
 }
 
 /**
@@ -192,7 +202,7 @@ function agentMessage (text: string, ...more: readonly DataPart[]): NonNullable<
 /**
  * The question of the task. After a request for input it is the reply of the caller, with the turns before as history.
  */
-async function vacCallOf ({ task, principal, context, log }: Run, options: SkillOptions): Promise<VacCall> {
+async function vacCallOf ({ task, principal, context, log }: Run, options: SkillOptions): Promise<PlacedCall> {
   const { stop, attempt } = context
   const { vacs, tasks, timeoutMs } = options
   const { question, history, extra } = questionOf(task.input as QueryInput & StreamInput)

@@ -7,6 +7,7 @@ import type { FastifyReply } from 'fastify'
 import { TooManyStreamsError } from '../errors.js'
 import { STREAM_WAIT_TIME } from '../options.js'
 import type { TaskStep } from '../protocol/task-view.js'
+import { withoutTask } from './message-streams.js'
 import type { TaskService } from './task-service.js'
 
 /**
@@ -136,6 +137,8 @@ export interface StepEncoding extends Pick<EventEncoding<TaskStep>, 'onFailure'>
    * new.
    */
   readonly encode: (step: TaskStep, isSnapshot: boolean) => Text
+  /** Whether the reader may get a message instead of the task, which is new. */
+  readonly takesMessage?: boolean | undefined
   /** Whether the stream ends with this step although the task goes on. */
   readonly isLast?: ((step: TaskStep) => boolean) | undefined
 }
@@ -192,16 +195,17 @@ export class TaskStreams {
   /** Sends the events after number `after`, or the task as it stands where it is undefined, and then the live ones. */
   send (stream: TaskStream, task: TaskRecord, after: number | undefined, encoding: StepEncoding): Promise<void> {
     const { reply, place, signal } = stream
-    const { encode, isLast, onFailure } = encoding
+    const { encode, isLast, onFailure, takesMessage = false } = encoding
     const { service, stallMs } = this.#options
     const { seq } = task
     releaseContext()
     const { wait_time: wait = STREAM_WAIT_TIME } = streamSettings(task.input)
     let before = RETRY
-    return sendEvents(reply, withHint(service.follow(task, after ?? seq - 1, signal, isLast), signal), {
+    const steps = service.follow(task, after ?? seq - 1, signal, isLast)
+    return sendEvents(reply, withHint(takesMessage ? withoutTask(steps) : steps, signal), {
       encode: step => {
         if (step === undefined) return CLOSING
-        const text = encode(step, after === undefined && step.event.seq === seq)
+        const text = encode(step, after === undefined && (step.event.seq === seq || before !== ''))
         place.hold(text.length)
         if (before === '' || text === '') return text
         const first = joinTexts([before, text])
