@@ -2,6 +2,18 @@ import { LinkedSet } from './linked-set.js'
 import type { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 
+type Raw = FastifyReply['raw']
+
+/** Whether a response is destroyed: one of HTTP/2 knows it of its stream alone. */
+export function isDestroyed (raw: Raw): boolean {
+  return raw.destroyed || (raw as { stream?: { readonly destroyed: boolean } }).stream?.destroyed === true
+}
+
+/** Whether what was written to a response waits for its reader, of HTTP/2 too. */
+export function needsDrain (raw: Raw): boolean {
+  return raw.writableNeedDrain || (raw as { stream?: { readonly writableNeedDrain: boolean } }).stream?.writableNeedDrain === true
+}
+
 /**
  * Notifies of callers that disconnect. It listens to the socket, not to the response: a response that is queued behind
  * another one on its connection emits no `close`. One listener serves all answers of a socket. A stream of HTTP/2
@@ -16,6 +28,7 @@ export class Disconnects {
     const { socket, httpVersionMajor } = request.raw
     if (httpVersionMajor > 1) {
       raw.once('close', onDisconnect)
+      if (isDestroyed(raw)) onDisconnect()
       return () => { raw.off('close', onDisconnect) }
     }
     let listeners = this.#sockets.get(socket)

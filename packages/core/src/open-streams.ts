@@ -1,5 +1,5 @@
 import { CallAbortedError, ShuttingDownError } from './errors.js'
-import { Disconnects } from './client-disconnect.js'
+import { Disconnects, isDestroyed } from './client-disconnect.js'
 import { LinkedSet, type LinkedNode } from './linked-set.js'
 import { LightAbort, type AbortSignalLike } from './light-abort.js'
 import { within } from './within.js'
@@ -64,7 +64,7 @@ export class OpenStreams {
   /** For the plugin's `preClose` hook: ends all answers and waits until they are sent. May be called twice. */
   async end (): Promise<void> {
     this.#closing = true
-    const open = this.#open.values().filter(({ raw }) => !raw.destroyed)
+    const open = this.#open.values().filter(({ raw }) => !isDestroyed(raw))
     const closed = Promise.all(open.map(({ raw }) => new Promise(resolve => { raw.once('close', resolve) })))
     for (const { signal } of open) signal.abort(new ShuttingDownError())
     await within(closed, CLOSE_GRACE_MS)

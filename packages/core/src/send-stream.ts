@@ -1,6 +1,7 @@
 import { fastifySSE } from '@fastify/sse'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { isDestroyed, needsDrain } from './client-disconnect.js'
 import { countChars, isLargeJson, jsonPieces } from './json-pieces.js'
 import { OpenStreams } from './open-streams.js'
 import { takeTurn } from './turns.js'
@@ -114,13 +115,13 @@ export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T
   function keepAlive (): void {
     reply.sse.sendHeaders()
     // comments must not pile up for a stalled reader, nor stand within the data of a large event
-    if (isBetween && !raw.writableNeedDrain && !raw.writableEnded) raw.write(comment)
+    if (isBetween && !needsDrain(raw) && !raw.writableEnded) raw.write(comment)
     timer?.refresh()
   }
   try {
     await pump(items, encoding, {
       begun: () => raw.headersSent,
-      gone: () => raw.destroyed,
+      gone: () => isDestroyed(raw),
       write (text) {
         reply.sse.sendHeaders()
         timer?.refresh()
@@ -152,7 +153,7 @@ export async function sendText<T> (reply: FastifyReply, type: string, items: Asy
   }
   await pump(items, encoding, {
     begun: () => begun,
-    gone: () => body.destroyed || reply.raw.destroyed,
+    gone: () => body.destroyed || isDestroyed(reply.raw),
     write (text) {
       if (!begun) begin()
       if (body.push(text)) return undefined
@@ -162,7 +163,7 @@ export async function sendText<T> (reply: FastifyReply, type: string, items: Asy
       })
     }
   })
-  if (reply.raw.destroyed) {
+  if (isDestroyed(reply.raw)) {
     body.destroy()
     return
   }
@@ -247,7 +248,7 @@ function waitFor ({ raw }: FastifyReply, { signal, stallMs = MAX_STALL_MS }: Enc
       signal.removeEventListener('abort', leave)
       resolve()
     }
-    const leave = (): void => { if (raw.destroyed) done() }
+    const leave = (): void => { if (isDestroyed(raw)) done() }
     const timer = setTimeout(() => {
       raw.destroy()
       done()

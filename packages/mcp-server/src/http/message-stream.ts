@@ -1,4 +1,4 @@
-import { SseBody } from '@polyvac/core/plugin'
+import { isDestroyed, SseBody } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
 import type { Json } from '../protocol/rpc.js'
 
@@ -36,6 +36,6 @@ export class PlainStream implements MessageStream {
 
 /** Calls `then` once a response is over; at once if its reader left before it began. */
 export function whenOver ({ raw }: FastifyReply, then: () => void): void {
-  if (raw.destroyed) then()
+  if (isDestroyed(raw)) then()
   else raw.once('close', then)
 }

@@ -1,4 +1,4 @@
-import { Bytes, BYTES_PER_CHAR, memoryBudget, ownerOf, SseBody, takeTurn, type HeldBytes } from '@polyvac/core/plugin'
+import { Bytes, BYTES_PER_CHAR, isDestroyed, memoryBudget, ownerOf, SseBody, takeTurn, type HeldBytes } from '@polyvac/core/plugin'
 import { features } from '@polyvac/mcp-protocol'
 import type { Following, LinkEntry } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
@@ -64,7 +64,7 @@ export async function resumeStream (
   })
   const follow = async (): Promise<Following> => {
     const followed = await shared.follow(reader.stream, -1, entries => { reader.read(entries).catch(() => { reply.raw.destroy() }) })
-    if (reply.raw.destroyed) followed.stop()
+    if (isDestroyed(reply.raw)) followed.stop()
     return followed
   }
   following = await begin(body, async () => {
@@ -97,7 +97,7 @@ export async function resumeStream (
     const last = await shared.follow(reader.stream, reader.seq, () => {})
     last.stop()
     await reader.read(last.entries)
-    if (reader.hasEnded || reply.raw.destroyed) return
+    if (reader.hasEnded || isDestroyed(reply.raw)) return
     if (reader.open.length === 0) {
       reader.hasEnded = true
       return body.finish()
@@ -115,7 +115,7 @@ export async function resumeStream (
   let timer: NodeJS.Timeout | undefined
   const watch = (): void => {
     check().catch(() => { /* the store is away: the next check */ }).finally(() => {
-      if (!reader.hasEnded && !reply.raw.destroyed) timer = setTimeout(watch, following === undefined ? BEGIN_MS : CHECK_MS).unref()
+      if (!reader.hasEnded && !isDestroyed(reply.raw)) timer = setTimeout(watch, following === undefined ? BEGIN_MS : CHECK_MS).unref()
     })
   }
   whenOver(reply, () => { clearTimeout(timer) })
