@@ -9,6 +9,11 @@ export function isDestroyed (raw: Raw): boolean {
   return raw.destroyed || (raw as { stream?: { readonly destroyed: boolean } }).stream?.destroyed === true
 }
 
+/** Whether all of a response was sent: one of HTTP/2 counts as finished when its connection is closed, too. */
+export function isSent (raw: Raw): boolean {
+  return raw.writableFinished && (raw as { stream?: { readonly aborted: boolean } }).stream?.aborted !== true
+}
+
 /** Whether what was written to a response waits for its reader, of HTTP/2 too. */
 export function needsDrain (raw: Raw): boolean {
   return raw.writableNeedDrain || (raw as { stream?: { readonly writableNeedDrain: boolean } }).stream?.writableNeedDrain === true

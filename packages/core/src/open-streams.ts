@@ -1,5 +1,5 @@
 import { CallAbortedError, ShuttingDownError } from './errors.js'
-import { Disconnects, isDestroyed } from './client-disconnect.js'
+import { Disconnects, isDestroyed, isSent } from './client-disconnect.js'
 import { LinkedSet, type LinkedNode } from './linked-set.js'
 import { LightAbort, type AbortSignalLike } from './light-abort.js'
 import { within } from './within.js'
@@ -25,7 +25,7 @@ class Open implements OpenStream {
     const { raw } = reply
     this.raw = raw
     this.#unwatch = disconnects.watch(reply, () => {
-      if (raw.writableFinished) return
+      if (isSent(raw)) return
       raw.destroy()
       this.signal.abort(new CallAbortedError('the client left'))
     })

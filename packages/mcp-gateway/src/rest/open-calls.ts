@@ -1,4 +1,4 @@
-import { CallAbortedError, LightAbort, type Disconnects, type LinkedNode, type OpenCalls } from '@polyvac/core/plugin'
+import { isSent, CallAbortedError, LightAbort, type Disconnects, type LinkedNode, type OpenCalls } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
 
 /** The call of one request: the signal that fires when its caller disconnects or the application closes. */
@@ -13,7 +13,7 @@ export class OpenCall extends LightAbort {
     this.#calls = calls
     this.#node = calls.add(this)
     this.#forget = disconnects.watch(reply, () => {
-      if (!reply.raw.writableFinished) this.abort(new CallAbortedError('the caller disconnected'))
+      if (!isSent(reply.raw)) this.abort(new CallAbortedError('the caller disconnected'))
     })
   }
 

@@ -1,5 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
-import { CallAbortedError, isRecord, LightAbort, type AbortSignalLike, type CallPlace, type Disconnects } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, isSent, LightAbort, type AbortSignalLike, type CallPlace, type Disconnects } from '@polyvac/core/plugin'
 import {
   LOG_LEVELS,
   type CallProgress, type ClientCapabilities, type Era, type InputRequests, type InputResponses, type LogLevel,
@@ -70,7 +70,7 @@ export abstract class Call implements CallContext {
       else {
         const { reply } = this.response
         this.#unwatch = this.#disconnects.watch(reply, () => {
-          if (reply.raw.writableFinished || (this.response.stream !== undefined && this.detach())) return
+          if (isSent(reply.raw) || (this.response.stream !== undefined && this.detach())) return
           this.cancel(new CallAbortedError('the client disconnected'))
         })
       }
