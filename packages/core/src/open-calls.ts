@@ -11,6 +11,11 @@ export class OpenCalls<Call extends { abort (reason: unknown): void }> {
 
   get size (): number { return this.#open.size }
 
+  /** The calls at this moment. */
+  values (): readonly Call[] {
+    return this.#open.values()
+  }
+
   /** Adds a call; give its node to `remove` when it is over. @throws SHUTTING_DOWN (503) */
   add (call: Call): LinkedNode<Call> {
     if (this.#closing) throw new ShuttingDownError()

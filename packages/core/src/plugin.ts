@@ -53,7 +53,7 @@ export { Totals, type Total } from './telemetry/totals.js'
 export { readUsage, TokenUsage, usageOf } from './usage.js'
 export { BoundLog, silentLog } from './log.js'
 export { OpenCalls } from './open-calls.js'
-export { SseBody, MAX_UNREAD_CHARS } from './sse-body.js'
+export { KEEP_ALIVE_MS, MAX_UNREAD_CHARS, SseBody } from './sse-body.js'
 export { innerRequest, isInner, outerOf, type InnerRequest } from './in-process.js'
 export {
   readOptions, integer, milliseconds, number, flag, text, oneOf, texts, callback, withMethod, optional, required

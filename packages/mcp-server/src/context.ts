@@ -3,7 +3,7 @@ import { Disconnects, LogGate, OpenCalls, ShuttingDownError, SignedStates, type 
 import { features, LIST_KINDS, LISTS, TASKS_CAPABILITY, type Revision } from '@polyvac/mcp-protocol'
 import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyRequest } from 'fastify'
-import type { Call } from './calls/call.js'
+import { TICK_MS, type Call } from './calls/call.js'
 import { StreamLimit } from './calls/stream-limit.js'
 import { ListPages } from './lists/list-pages.js'
 import { Registry } from './lists/registry.js'
@@ -49,6 +49,8 @@ export class McpContext {
   readonly streams: StreamLimit
   readonly subscriptions: ResourceSubscriptions
   readonly tasks: ToolTasks | undefined
+  /** One timer for all calls: one for each would cost every short call. */
+  readonly #timer: NodeJS.Timeout
 
   /** @throws MCP_SERVER_OPTIONS, INVALID_STATE_KEY */
   constructor (options: McpContextOptions) {
@@ -68,6 +70,7 @@ export class McpContext {
     this.streams = new StreamLimit(limits.maxStreams)
     this.subscriptions = new ResourceSubscriptions(sources, log)
     this.tasks = tasks === undefined ? undefined : new ToolTasks({ registry, limits, log, store: tasks, authenticate })
+    this.#timer = setInterval(() => { for (const call of this.calls.values()) call.tick() }, TICK_MS).unref()
   }
 
   /** Whether there are tasks of 2026-07-28: in the task store, or at upstream servers of a source. */
@@ -103,6 +106,7 @@ export class McpContext {
   }
 
   close (): void {
+    clearInterval(this.#timer)
     this.registry.close()
     this.subscriptions.close()
   }

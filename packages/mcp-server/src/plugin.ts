@@ -10,6 +10,7 @@ import { HttpSse, httpSseSession, opensHttpSse } from './eras/http-sse.js'
 import { Legacy } from './eras/legacy.js'
 import { Modern, speaksModern } from './eras/modern.js'
 import { InsufficientScopeError, McpServerOptionsError } from './errors.js'
+import { accepts } from './http/accept.js'
 import { originGuard } from './http/host-origin-guard.js'
 import { LIMITS, OPTIONS, type Limits, type McpServerOptions } from './options.js'
 import { addChallenge, metadataRoutes, schemaOf, type ProtectedResource } from './protected-resource.js'
@@ -134,11 +135,11 @@ function checkScopes (principal: Principal | undefined, { scopes = [] }: Protect
   if (missing.length > 0) throw new InsufficientScopeError(missing.join(', '))
 }
 
-/** Checks that the client accepts JSON and event streams. @throws RpcError with status 406 */
+/** Checks that the client accepts JSON or event streams. @throws RpcError with status 406 */
 function checkAccept (request: FastifyRequest): void {
-  const { accept = '*/*' } = request.headers
-  if (accept.includes('*/*') || (accept.includes('application/json') && accept.includes('text/event-stream'))) return
-  if (httpSseSession(request) === undefined) throw refusal('send Accept: application/json, text/event-stream', 406)
+  const { accept } = request.headers
+  if (accepts(accept, 'json') || accepts(accept, 'events') || httpSseSession(request) !== undefined) return
+  throw refusal('send Accept: application/json, text/event-stream', 406)
 }
 
 /** Answers a failure before the message is read, or an unexpected one. */

@@ -170,8 +170,55 @@ test('a GET of a later transport does not open HTTP+SSE', async t => {
   t.equal((await new Wire(stateless, undefined, {}, 'GET').head).statusCode, 405)
   t.match(await post(stateless, toolCall(1, 'hello')), { status: 200 })
   const app = await listening(t)
-  for (const headers of [{ 'mcp-protocol-version': '2025-11-25' }, { 'last-event-id': '1_1' }] as Array<Record<string, string>>) t.equal((await new Wire(app, undefined, headers, 'GET').head).statusCode, 400)
+  for (const headers of [{ 'mcp-protocol-version': '1999-01-01' }, { 'last-event-id': '1_1' }] as Array<Record<string, string>>) t.equal((await new Wire(app, undefined, headers, 'GET').head).statusCode, 400)
   t.equal((await new Wire(app, undefined, { 'mcp-session-id': 'none' }, 'GET').head).statusCode, 404)
   t.equal((await new Wire(app, undefined, { host: 'evil.example' }, 'GET').head).statusCode, 403)
   t.equal((await new Wire(app, undefined, { origin: 'http://evil.example' }, 'GET').head).statusCode, 403)
+})
+
+test('a GET that names its revision, as that of @ai-sdk/mcp does, opens the stream', async t => {
+  const app = await listening(t)
+  for (const version of ['2024-11-05', '2025-06-18', '2025-11-25']) {
+    const headers = { 'mcp-protocol-version': version }
+    const { wire, endpoint, send } = await open(app, headers)
+    t.match(endpoint, /sse_session=/, version)
+    await send(initialize(version))
+    await send(toolCall(1, 'hello'))
+    await wire.until('"id":1')
+    t.match(wire.text, `"protocolVersion":"${version}"`)
+    wire.leave()
+  }
+  for (const [headers, status] of [[{ 'mcp-protocol-version': '1999-01-01' }, 400], [{ 'mcp-protocol-version': '2026-07-28' }, 405], [{ 'mcp-protocol-version': '2025-06-18', 'last-event-id': '1_1' }, 400]] as const) {
+    t.equal((await new Wire(app, undefined, headers as Record<string, string>, 'GET').head).statusCode, status)
+  }
+})
+
+test('the response follows progress with a pause, also a failure; without progress at once', async t => {
+  const counts = sourceOf({
+    counts: { run: async (_args, context) => { await context.progress({ progress: 1 }); return says('counted') } },
+    fails: { run: async (_args, context) => { await context.progress({ progress: 1 }); throw Object.assign(new Error('no'), { rpcError: { code: -32602, message: 'no' } }) } }
+  })
+  const app = await listening(t, { sources: [source, counts] })
+  const { wire, send } = await open(app)
+  await send(initialize('2024-11-05'))
+  const pauses: number[] = []
+  const { setTimeout: real } = globalThis
+  t.teardown(() => { globalThis.setTimeout = real })
+  globalThis.setTimeout = ((work: () => void, ms: number, ...more: unknown[]) => { pauses.push(ms); return real(work, ms, ...more) }) as typeof setTimeout
+  const hasPaused = (): boolean => pauses.some(ms => ms > 5 && ms <= 10)
+  let id = 0
+  const call = async (name: string, meta: object): Promise<void> => {
+    await send({ jsonrpc: '2.0', id: ++id, method: 'tools/call', params: { name, _meta: meta } })
+    await wire.until(`"id":${id},`)
+  }
+  await call('hello', { progressToken: 1 })
+  await call('counts', {})
+  t.notOk(hasPaused())
+  for (const name of ['counts', 'fails']) {
+    pauses.length = 0
+    // on a busy machine 10 ms may have passed already
+    for (let i = 0; i < 30 && !hasPaused(); i++) await call(name, { progressToken: 1 })
+    t.ok(hasPaused(), name)
+  }
+  wire.leave()
 })

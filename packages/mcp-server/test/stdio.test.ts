@@ -183,3 +183,42 @@ test('responses wait for a slow reader with one listener', async t => {
   t.strictSame(all.trim().split('\n').map(line => (JSON.parse(line) as { id: number }).id).sort((a, b) => a - b), Array.from({ length: 50 }, (_, i) => i))
   t.strictSame(warnings.map(({ message }) => message), [])
 })
+
+test('a ping before initialize is answered, and other requests name what comes first', async t => {
+  const { input, output } = await served(t)
+  const ask = async (message: object): Promise<Record<string, any>> => {
+    const reply = said(output)
+    input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    return await reply
+  }
+  t.strictSame(await ask({ id: 'a', method: 'ping' }), { jsonrpc: '2.0', id: 'a', result: {} })
+  t.strictSame(await ask({ id: 2, method: 'ping', params: { _meta: { progressToken: 1 } } }), { jsonrpc: '2.0', id: 2, result: {} })
+  t.match(await ask({ id: 3, method: 'tools/list' }), { id: 3, error: { message: 'the session has not begun; send initialize first' } })
+  t.match(await ask({ id: 4, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: me } }), { id: 4, result: { protocolVersion: '2025-11-25' } })
+  t.strictSame(await ask({ id: 5, method: 'ping' }), { jsonrpc: '2.0', id: 5, result: {} })
+})
+
+test('the response follows progress with a pause, since clients drop progress that they read with it', async t => {
+  const { input, output } = await served(t)
+  const lines: Array<Record<string, any>> = []
+  output.on('data', (chunk: Buffer) => { lines.push(...chunk.toString().trim().split('\n').map(line => JSON.parse(line) as Record<string, any>)) })
+  const call = (id: number, name: string, args: object = {}): void => {
+    input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, _meta: { progressToken: id } } })}\n`)
+  }
+  const answered = (id: number): boolean => lines.some(line => line.id === id)
+  input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: me } })}\n`)
+  await until(() => answered(1), 'the session has begun')
+  const pauses: number[] = []
+  const { setTimeout: real } = globalThis
+  t.teardown(() => { globalThis.setTimeout = real })
+  globalThis.setTimeout = ((work: () => void, ms: number, ...more: unknown[]) => { pauses.push(ms); return real(work, ms, ...more) }) as typeof setTimeout
+  call(2, 'echo', { text: 'hi' })
+  await until(() => answered(2), 'a call without progress is answered')
+  t.notOk(pauses.some(ms => ms > 0 && ms <= 10), 'without progress there is no pause')
+  // on a busy machine 10 ms may have passed already
+  for (let id = 3; id < 30 && !pauses.some(ms => ms > 0 && ms <= 10); id++) {
+    call(id, 'count')
+    await until(() => answered(id), 'a call with progress is answered')
+  }
+  t.ok(pauses.some(ms => ms > 5 && ms <= 10), 'with progress there is one')
+})

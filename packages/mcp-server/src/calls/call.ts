@@ -1,11 +1,13 @@
 import type { Log, Principal } from '@polyvac/core'
 import { CallAbortedError, isRecord, isSent, LightAbort, type AbortSignalLike, type CallPlace, type Disconnects } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, KEEP_ALIVE_MS, LightAbort, type AbortSignalLike, type CallPlace, type Disconnects } from '@polyvac/core/plugin'
 import {
   LOG_LEVELS,
   type CallProgress, type ClientCapabilities, type Era, type InputRequests, type InputResponses, type LogLevel,
   type LogMessage, type Revision
 } from '@polyvac/mcp-protocol'
 import type { FastifyRequest } from 'fastify'
+import { afterProgress } from '../http/message-stream.js'
 import type { ResponseWriter } from '../http/response.js'
 import type { Entry } from '../lists/catalog.js'
 import { errorText, resultText, type Json, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
@@ -18,6 +20,12 @@ export interface CallOptions
   readonly disconnects: Disconnects
   readonly sent?: Sent | undefined
 }
+
+/** Ticks of the server's timer after which a silent response begins. The first may come at once. */
+const SILENT_TICKS = 3
+
+/** The interval of that timer in ms: a response begins at the latest with the first comment of other streams. */
+export const TICK_MS = KEEP_ALIVE_MS / SILENT_TICKS
 
 /** One JSON-RPC request in progress. Its signal is created at first use: most calls end before anything reads it. */
 export abstract class Call implements CallContext {
@@ -41,6 +49,9 @@ export abstract class Call implements CallContext {
   #unwatch: (() => void) | undefined
   #progress: number
   #unstored: number
+  #ticks = 0
+  /** When progress was sent, in ms; only where the response has to follow later. */
+  #progressAt: number | undefined
   #isOver = false
 
   constructor ({ request, response, id, method, params, principal, place, disconnects, sessionId, sent }: CallOptions) {
@@ -89,6 +100,7 @@ export abstract class Call implements CallContext {
     if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined
     if (this.#isOver || !(progress > this.#progress)) return undefined
     this.#progress = progress
+    if (this.response.stream?.hasGap === true) this.#progressAt = performance.now()
     return this.notify('notifications/progress', { progressToken, progress, total, message })
   }
 
@@ -115,7 +127,17 @@ export abstract class Call implements CallContext {
   abstract ask<K extends string> (questions: InputRequests<K>, state?: string): Promise<InputResponses<K>>
 
   disconnect (retryMs?: number): void {
-    if (!this.#isOver && this.#canResume) this.response.begin().disconnect(retryMs)
+    if (!this.#isOver && this.#canResume) this.response.begin()?.disconnect(retryMs)
+  }
+
+  /** Resolves once the response may follow the progress. Undefined: at once. */
+  afterProgress (): Promise<void> | undefined {
+    return this.#progressAt === undefined ? undefined : afterProgress(this.#progressAt)
+  }
+
+  /** The timer of the server has ticked. */
+  tick (): void {
+    if (++this.#ticks === SILENT_TICKS && !this.#isOver) this.response.keepAlive()
   }
 
   /** Sends the response. */

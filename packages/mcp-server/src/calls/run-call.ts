@@ -12,9 +12,14 @@ export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () 
   let node
   try {
     node = openCalls.add(call)
-    call.finish(await (span === undefined ? work() : span.run(work)))
+    const result = await (span === undefined ? work() : span.run(work))
+    const gap = call.afterProgress()
+    if (gap !== undefined) await gap
+    call.finish(result)
     span?.end(call.hasToolError ? 'tool_error' : undefined)
   } catch (err) {
+    const gap = call.afterProgress()
+    if (gap !== undefined) await gap
     failOrAsk(call, err, span)
   } finally {
     span?.end()

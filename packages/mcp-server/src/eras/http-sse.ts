@@ -1,4 +1,4 @@
-import { HEADERS } from '@polyvac/mcp-protocol'
+import { HEADERS, isLegacy } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { McpContext } from '../context.js'
 import { whenOver } from '../http/message-stream.js'
@@ -13,9 +13,13 @@ import { sendAfter, type Caller, type Legacy } from './legacy.js'
 /** The query parameter with the id of the session, in the address to which its client POSTs. */
 const PARAMETER = 'sse_session'
 
-/** Whether a GET comes from a client of 2024-11-05: later ones have a session before they open a stream. */
+/**
+ * Whether a GET comes from a client of 2024-11-05: later ones have a session before they open a stream. Some of the
+ * former name the revision that they will ask for.
+ */
 export function opensHttpSse ({ headers }: FastifyRequest): boolean {
-  return [HEADERS.sessionId, HEADERS.protocolVersion, HEADERS.lastEventId].every(name => headers[name] === undefined)
+  const version = headers[HEADERS.protocolVersion]
+  return [HEADERS.sessionId, HEADERS.lastEventId].every(name => headers[name] === undefined) && (version === undefined || isLegacy(version))
 }
 
 /** The session in the address of a POST; undefined for all other transports. */

@@ -1,5 +1,5 @@
 import type { Authenticate, Principal } from '@polyvac/core'
-import { CallAbortedError, isRecord, MemoryBudgetError, placeOf, watchCaller, type CallPlace, type OpenCalls } from '@polyvac/core/plugin'
+import { CallAbortedError, isInner, isRecord, MemoryBudgetError, placeOf, watchCaller, type CallPlace, type OpenCalls } from '@polyvac/core/plugin'
 import {
   ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities,
   type LegacyRevision
@@ -44,7 +44,7 @@ export class Legacy {
     const kind = messageKind(body)
     const message = body as Request
     if (kind === 'request' && message.method === 'initialize') return this.#initialize(request, reply, message)
-    const session = this.#session(request)
+    const session = isEarlyPing(request, message) ? undefined : this.#session(request)
     const revision = revisionOf(request, session)
     if (kind === 'request') {
       return this.#call(this.callerOf(request), message, new ResponseWriter(reply, streamOpener(session, [message])), revision, session)
@@ -139,7 +139,7 @@ export class Legacy {
     const { revision, capabilities } = negotiate(message)
     const id = this.#sessions?.begin({ maker: this.#server.principalOf(request), revision, capabilities })
     if (id !== undefined) reply.header(HEADERS.sessionId, id)
-    reply.header('content-type', 'application/json; charset=utf-8').send(this.#initializeResult(message.id, revision))
+    new ResponseWriter(reply).end(this.#initializeResult(message.id, revision))
   }
 
   #initializeResult (id: RequestId, revision: LegacyRevision): Json {
@@ -205,7 +205,9 @@ export class Legacy {
   #session (request: FastifyRequest): Session | undefined {
     if (this.#sessions === undefined) return undefined
     const id = request.headers[HEADERS.sessionId]
-    if (typeof id !== 'string' || id === '') throw refusal('Mcp-Session-Id is missing; begin with initialize')
+    if (typeof id !== 'string' || id === '') {
+      throw refusal(isInner(request.raw.socket) ? 'the session has not begun; send initialize first' : 'Mcp-Session-Id is missing; begin with initialize')
+    }
     const session = this.#sessions.find(id, this.#server.principalOf(request))
     if (session === undefined) throw refusal('the session does not exist, or has ended; begin with initialize', 404)
     return session
@@ -279,6 +281,11 @@ function boundError (err: unknown): RpcError {
   const { message, code, statusCode: status, headers } = err as Error & { code?: string, statusCode?: number, headers?: Record<string, string> }
   const retryAfter = Number(headers?.['retry-after'] ?? 1)
   return new RpcError('internalError', message, { code, status, retryAfter })
+}
+
+/** Whether a client of standard input sends a ping before `initialize`, which it may. */
+function isEarlyPing ({ headers, raw }: FastifyRequest, { method }: Request): boolean {
+  return method === 'ping' && headers[HEADERS.sessionId] === undefined && isInner(raw.socket)
 }
 
 /** Opens the stream of a response: a resumable one in a session. */

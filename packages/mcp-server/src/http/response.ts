@@ -1,10 +1,12 @@
 import type { FastifyReply } from 'fastify'
 import { batchText, type Json } from '../protocol/rpc.js'
+import { accepts, type Form } from './accept.js'
 import { PlainStream, type MessageStream } from './message-stream.js'
 
 /**
  * The HTTP response to one POST. Its head is held back until the first message: a lone JSON-RPC response is sent as
- * JSON with its status; a message before it makes the HTTP response an event stream.
+ * JSON with its status; a message before it makes the HTTP response an event stream. A client that takes one of the
+ * two forms gets that.
  */
 export class ResponseWriter {
   readonly reply: FastifyReply
@@ -24,25 +26,34 @@ export class ResponseWriter {
 
   get stream (): MessageStream | undefined { return this.#stream }
 
-  /** Sends a message before the response. */
+  /** Whether messages can be sent before the response. */
+  get canStream (): boolean { return this.#stream !== undefined || this.#accepts('events') }
+
+  /** Sends a message before the response. It is left out where the client takes JSON alone. */
   send (text: string): Promise<void> | undefined {
-    if (this.#done) return undefined
-    return this.begin().send(text)
+    return this.begin()?.send(text)
   }
 
-  /** Makes the HTTP response an event stream. */
-  begin (): MessageStream {
-    if (this.#stream === undefined) {
+  /** Makes the HTTP response an event stream, unless the response was sent or the client takes JSON alone. */
+  begin (): MessageStream | undefined {
+    if (this.#done) return undefined
+    if (this.#stream === undefined && this.#accepts('events')) {
       this.#stream = this.#open?.(this.reply) ?? new PlainStream(this.reply)
       for (const text of this.#batch?.splice(0) ?? []) this.#stream.send(text)
     }
     return this.#stream
   }
 
+  /** Lets an event stream begin now, so that proxies do not close a connection that is silent. */
+  keepAlive (): void {
+    if (this.#stream === undefined) this.begin()?.open()
+  }
+
   /** Sends the JSON-RPC response, or one of a batch. The status has no effect on an event stream or a batch. */
   end (text: Json, status = 200): void {
     if (this.#done) return
     const isLast = --this.#pending === 0
+    if (this.#stream === undefined && status === 200 && !this.#accepts('json')) this.begin()
     if (this.#stream !== undefined) this.#stream.send(text)
     else if (this.#batch !== undefined) this.#batch.push(text)
     else {
@@ -61,6 +72,10 @@ export class ResponseWriter {
     this.#done = true
     // an empty event stream: clients treat the request as finished
     this.reply.header('content-type', 'text/event-stream; charset=utf-8').send('')
+  }
+
+  #accepts (form: Form): boolean {
+    return accepts(this.reply.request.headers.accept, form)
   }
 
   #finish (): void {

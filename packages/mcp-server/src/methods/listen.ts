@@ -2,7 +2,7 @@ import { isRecord } from '@polyvac/core/plugin'
 import { LIST_KINDS, LISTS, MODERN_META } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
-import { invalidParams, MAX_NAME_CHARS, type Params } from '../protocol/rpc.js'
+import { invalidParams, MAX_NAME_CHARS, refusal, type Params } from '../protocol/rpc.js'
 import { findFollower } from './modern-tasks.js'
 import { checkTasks } from './task-capability.js'
 
@@ -14,6 +14,7 @@ type Follow = NonNullable<Awaited<ReturnType<typeof findFollower>>>
  * names what is honoured. It ends when the client disconnects or reads too slowly, or the application closes.
  */
 export async function listen (server: McpContext, call: Call): Promise<string> {
+  if (!call.response.canStream) throw refusal('send Accept: text/event-stream', 406)
   const requested = call.params.notifications
   if (!isRecord(requested)) throw invalidParams('`notifications` must be an object')
   const uris = stringsIn(server, requested, 'resourceSubscriptions')

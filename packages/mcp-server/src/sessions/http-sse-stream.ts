@@ -6,6 +6,8 @@ import { PlainStream } from '../http/message-stream.js'
  * its POSTs. It cannot be resumed: the session ends with it.
  */
 export class HttpSseStream extends PlainStream {
+  readonly hasGap = true
+
   /** Begins the response. @param endpoint where the client sends its messages */
   constructor (reply: FastifyReply, endpoint: string) {
     super(reply)

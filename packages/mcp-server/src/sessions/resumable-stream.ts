@@ -39,6 +39,9 @@ export class ResumableStream implements MessageStream {
     stored.then(() => { body.prime(this.#eventId(this.#seq)) }, () => { body.comment('open') })
   }
 
+  /** Its reader has the first bytes already. */
+  open (): void {}
+
   /** Attaches a reader, in place of the present one. @param after the number of the last event that the reader has */
   attach (reply: FastifyReply, after?: number): void {
     this.#body?.finish()

@@ -6,6 +6,7 @@ import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:h
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isModernMessage } from '../eras/modern.js'
+import { afterProgress } from '../http/message-stream.js'
 import { errorText, isNumberId, type ErrorObject, type RequestId } from '../protocol/rpc.js'
 
 /** Longest line that is read, in bytes. Equals the default of the plugin's `bodyLimit`. */
@@ -13,9 +14,6 @@ const MAX_LINE_BYTES = 4 * 1024 * 1024
 
 /** Longest time in ms that requests in progress get once the input has ended. */
 const DRAIN_MS = 10_000
-
-/** Pause in ms between a notification and the response: clients that read both at once drop the former. */
-const GAP_MS = 5
 
 /** Times that one response is resumed. */
 const MAX_RESUMES = 100
@@ -210,7 +208,7 @@ export class StdioServer {
     const read = { isAnswered: false, last: undefined as string | undefined, retryMs: 0 }
     // @keyed none: a list in order, of one piece of one stream
     const messages: string[] = []
-    let hasNotified = false
+    let progressAt = -Infinity
     const parser = createParser({
       onEvent ({ id, data }) {
         read.last = id ?? read.last
@@ -222,13 +220,15 @@ export class StdioServer {
     for await (const chunk of answer) {
       parser.feed(chunk as string)
       for (const message of messages.splice(0)) {
+        let hasProgress = false
         if (id !== undefined && !read.isAnswered) {
           const { id: of, method } = JSON.parse(message) as { id?: unknown, method?: unknown }
           read.isAnswered = of === id && method === undefined
-          if (read.isAnswered && hasNotified) await delay(GAP_MS)
-          hasNotified = true
+          if (read.isAnswered) await afterProgress(progressAt)
+          hasProgress = method === 'notifications/progress'
         }
         await this.#write(message)
+        if (hasProgress) progressAt = performance.now()
       }
     }
     return read
