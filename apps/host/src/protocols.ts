@@ -76,7 +76,7 @@ export const PROTOCOLS: readonly Protocol[] = [
       ['POST', '/mcp/resources/read']
     ],
     error: { code: 'MCP_GATEWAY_NOT_ENABLED', message: 'MCP gateway not enabled: set mcp_servers' },
-    options: async ({ gateway, authenticate }) => ({ gateway, authenticate })
+    options: async ({ gateway, authenticate, settings }) => ({ gateway, authenticate, publicUrl: settings.switches.public_url || undefined })
   },
   {
     // it uses the routes of the others

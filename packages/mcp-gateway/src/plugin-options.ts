@@ -1,5 +1,5 @@
 import type { Authenticate } from '@polyvac/core'
-import { callback, flag, integer, readOptions, withMethod, type OptionRules, type ReadOptions } from '@polyvac/core/plugin'
+import { callback, flag, integer, readOptions, text, withMethod, type OptionRules, type ReadOptions } from '@polyvac/core/plugin'
 import { GatewayOptionsError } from './errors.js'
 import type { Gateway } from './gateway.js'
 import { DEFAULTS, GATEWAY_RULES, SERVERS, type GatewayOptions } from './options.js'
@@ -16,6 +16,8 @@ export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
   readonly authenticate?: Authenticate | undefined
   /** Whether OpenAPI documents of the application, of @fastify/swagger for example, have the routes. Default true. */
   readonly openapi?: boolean | undefined
+  /** The public address of the service, behind a proxy, for OpenAPI documents. Default: from the request. */
+  readonly publicUrl?: string | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
   readonly bodyLimit?: number | undefined
 }
@@ -27,6 +29,7 @@ export const PLUGIN_RULES = {
   gateway: withMethod('toolSource', 'a gateway made by createGateway()'),
   authenticate: callback(),
   openapi: flag(true),
+  publicUrl: text(),
   bodyLimit: integer(DEFAULTS.bodyLimit)
 } satisfies OptionRules<McpGatewayOptions>
 

@@ -6,7 +6,7 @@ import {
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { sendCallEvents } from './rest/call-events.js'
 import { Failures } from './rest/failures.js'
 import { createGateway, type Gateway } from './gateway.js'
@@ -14,14 +14,14 @@ import { ListBodies } from './rest/list-body.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import { GatewayOptionsError, RestartRefusedError } from './errors.js'
 import { InteractiveCalls, type CallListeners, type Outcome } from './input/interactive-calls.js'
-import { toolsDocument } from './rest/openapi.js'
+import { baseUrl, toolOfPath, toolsDocument } from './rest/openapi.js'
 import { OpenCall } from './rest/open-calls.js'
 import { outcomeOfTool, recordCall } from './record-call.js'
 import { readPluginOptions, type McpGatewayOptions } from './plugin-options.js'
 import { signInRoutes } from './rest/sign-in-routes.js'
 import {
-  CallBody, CallResult, GatewayError, InputRequired, McpServerStatus, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList,
-  RestartBody, ServerList, ServerName, ServerQuery, TemplateList, ToolList
+  Arguments, CallBody, CallResult, DocumentFile, GatewayError, InputRequired, McpServerStatus, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList,
+  RestartBody, ServerList, ServerName, ServerQuery, TemplateList, ToolList, ToolPath
 } from './schemas.js'
 import { briefStatus, contentsBody } from './rest/bodies.js'
 import { checkTool, entriesFor, isListedFor, serverFor, serverOfPrompt, serverOfResource } from './rights.js'
@@ -41,7 +41,7 @@ interface RouteOptions {
 /** The pages of sign-ins have a scope alone: a hook of `authenticate` applies to all scopes within its own. */
 const plugin: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const read = readPluginOptions({ log: host.log, ...options })
-  const { servers, gateway: shared, authenticate, bodyLimit: _limit, openapi, ...gatewayOptions } = read
+  const { servers, gateway: shared, authenticate, bodyLimit: _limit, openapi, publicUrl: _publicUrl, ...gatewayOptions } = read
   if ((servers === undefined) === (shared === undefined)) {
     throw new GatewayOptionsError('the mcp-gateway plugin needs either `servers`, a list of MCP servers, or `gateway`, made by createGateway()')
   }
@@ -52,7 +52,7 @@ const plugin: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 }
 
 /** External MCP servers over HTTP. The body of errors is `{ error, code, server, tool, details }`. */
-const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShared, read: { authenticate, bodyLimit } }) => {
+const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShared, read: { authenticate, bodyLimit, publicUrl } }) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
   const calls = new OpenCalls<OpenCall>()
   const disconnects = new Disconnects()
@@ -119,28 +119,42 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
     bodyLimit,
     ...ownTime(host),
     schema: { operationId: 'callMcpTool', summary: 'Call a tool', tags, body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
+  }, async (request, reply) => await answer(request, reply, request.body) as never)
+
+  app.post('/mcp/tools/:server_name/:tool_name', {
+    bodyLimit,
+    ...ownTime(host),
+    preValidation: async request => { request.body ??= {} },
+    schema: { operationId: 'callMcpToolByPath', summary: 'Call a tool; the body is its arguments', tags, params: ToolPath, body: Arguments, response: { 200: CallResult, 202: InputRequired, ...errors } }
   }, async (request, reply) => {
+    const { server_name: server, tool_name: named } = request.params
+    const principal = principalOf(request)
+    const tools = await serverFor(gateway, principal, server).list('tools', principal?.owner)
+    return await answer(request, reply, { server, tool: toolOfPath(named, tools), arguments: request.body }) as never
+  })
+
+  async function answer (request: FastifyRequest, reply: FastifyReply, body: CallBody): Promise<unknown> {
     const call = new OpenCall(reply, calls, disconnects)
     try {
       const principal = principalOf(request)
-      const { server, tool, _meta: meta } = request.body
+      const { server, tool, _meta: meta } = body
       await checkTool(gateway, principal, server, tool)
       const callTool = async (listeners?: CallListeners): Promise<Outcome> => await recordCall({ server, tool, principal, protocol: 'mcp-gateway' }, request.log,
-        async () => await interactive.call(request.body, principal, call, { ...listeners, meta }),
+        async () => await interactive.call(body, principal, call, { ...listeners, meta }),
         outcome => 'status' in outcome ? 'input-required' : outcomeOfTool(outcome.result))
       if (!wantsEvents(request.headers.accept)) {
         const outcome = await callTool()
         if ('status' in outcome) reply.code(202)
-        return outcome as never
+        return outcome
       }
       return await sendCallEvents(reply, async onProgress => {
         const outcome = await callTool({ onProgress })
         return { event: 'status' in outcome ? outcome.status : 'result', data: outcome }
-      }, err => ({ event: 'error', data: failures.of(err, request).body })) as never
+      }, err => ({ event: 'error', data: failures.of(err, request).body }))
     } finally {
       call.end()
     }
-  })
+  }
 
   for (const [path, kind, schema, operationId, summary] of [
     ['/mcp/resources', 'resources', ResourceList, 'listMcpResources', 'Resources of the MCP servers'],
@@ -188,7 +202,14 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
 
   app.get('/mcp/openapi.json', {
     schema: { operationId: 'getMcpOpenApi', summary: 'The tools as an OpenAPI document', tags, response: { 200: Type.Record(Type.String(), Type.Unknown()) } }
-  }, async request => toolsDocument(await all('tools', request), app.prefix))
+  }, async request => await toolsDocument(await all('tools', request), { url: baseUrl(request, app.prefix, publicUrl) }))
+
+  app.get('/mcp/openapi/:file', {
+    schema: { operationId: 'getMcpOpenApiOfServer', summary: 'The tools of one MCP server as an OpenAPI document: <server_name>.json', tags, params: DocumentFile, response: { 200: Type.Record(Type.String(), Type.Unknown()), ...errors } }
+  }, async request => {
+    const server = request.params.file.replace(/\.json$/, '')
+    return await toolsDocument(await ofOne('tools', server, request), { url: baseUrl(request, app.prefix, publicUrl), server })
+  })
   refuseOthers()
 
   async function all (kind: ListKind, request: FastifyRequest): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
@@ -212,6 +233,7 @@ function wantsEvents (accept: string | undefined): boolean {
 /**
  * The Fastify plugin. Routes under the scope's prefix: those of the service description, GET /mcp/tools,
  * GET /mcp/tools/<server_name>, POST /mcp/call, GET /mcp/resources and POST /mcp/resources/read, and in addition
+ * /mcp/tools/<server_name>/<tool_name>, /mcp/openapi/<server_name>.json,
  * /mcp/servers, /mcp/servers/<server_name>/restart, /mcp/prompts, /mcp/prompts/get, /mcp/resources/templates and
  * /mcp/openapi.json. It adds no hook, parser or error handler to the scope around it.
  * @example await app.register(mcpGatewayPlugin, { servers: { files: { command: 'mcp-server-filesystem', args: ['.']

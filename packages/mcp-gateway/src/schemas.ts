@@ -56,6 +56,14 @@ export const PromptList = Type.Object({ prompts: Type.Array(McpPrompt) })
 export const ServerName = Type.Object({ server_name: name('name of a configured server') })
 export const ServerQuery = Type.Object({ server: Type.Optional(name('only the entries of this server')) })
 
+export const ToolPath = Type.Object({
+  server_name: name('name of a configured server'),
+  tool_name: name('name of one of its tools, or the one that its OpenAPI document has')
+})
+export const DocumentFile = Type.Object({ file: name('name of a configured server, and `.json`') })
+
+export const Arguments = Type.Record(Type.String(), Type.Unknown(), { description: 'the arguments, by the tool\'s inputSchema' })
+
 export const CallBody = Type.Object({
   server: name('name of a configured server'),
   tool: name('name of one of its tools'),

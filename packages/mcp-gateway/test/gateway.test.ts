@@ -3,7 +3,7 @@ import Fastify from 'fastify'
 import { createVacs, type Interpreter } from '@polyvac/core'
 import { serverToolName } from '@polyvac/core/plugin'
 import mcpGateway, { createGateway, type McpServerConfig } from '../src/index.js'
-import { bad, lives, published, started, textOf, until } from './fixtures/app.js'
+import { bad, lives, started, textOf, until } from './fixtures/app.js'
 
 test('a new configuration stops and starts only what changed', async t => {
   const { gateway, call, get } = await started(t, [bad({ one: true }, { name: 'kept' }), bad({ two: true }, { name: 'changed' }), bad({ three: true }, { name: 'gone' })])
@@ -98,15 +98,6 @@ test('the plugin is refused without servers, and without a gateway', async t => 
   for (const options of [{}, { servers: [], gateway: createGateway({ servers: [] }) }, { servers: [{ name: 'x' }] }]) {
     await t.rejects(async () => await Fastify().register(mcpGateway, options), { code: 'MCP_GATEWAY_OPTIONS' })
   }
-})
-
-test('the tools are an OpenAPI document, each with its own schema', async t => {
-  const { get } = await started(t, [bad(), published('everything')])
-  const { body } = await get('/mcp/openapi.json')
-  t.equal(body.openapi, '3.1.0')
-  const { schema } = body.paths['/mcp/call'].post.requestBody.content['application/json']
-  t.ok(schema.oneOf.some(({ $ref }: { $ref: string }) => $ref === '#/components/schemas/bad__echo'))
-  t.match(body.components.schemas.bad__echo, { properties: { server: { const: 'bad' }, tool: { const: 'echo' }, arguments: { properties: { message: { type: 'string' } } } } })
 })
 
 test('a body that is too large or nested too deep is refused', async t => {

@@ -30,6 +30,8 @@ export function effectOf (method: string, path: string, body: unknown): Effect {
   if (path.endsWith('/mcp/call') && isRecord(body)) {
     return { tool: `${String(body.server)}__${String(body.tool)}`, path: path.slice(0, -'/call'.length) }
   }
+  const [, mcp, server, tool] = /^(.*\/mcp)\/tools\/([^/]+)\/([^/]+)$/.exec(path) ?? []
+  if (mcp !== undefined) return { tool: `${server}__${tool}`, path: mcp }
   if (!isRecord(body) || typeof body.method !== 'string') return 'unknown'
   if (!JSON_RPC.test(path) && !path.endsWith(`/a2a/${body.method}`)) return 'unknown'
   if (body.method !== 'tools/call') return HARMLESS.has(body.method) ? 'none' : 'unknown'

@@ -1,67 +1,102 @@
+import { serverToolName, takeTurn, toolName } from '@polyvac/core/plugin'
+import type { FastifyRequest } from 'fastify'
 import type { Item } from '../protocol/lists.js'
-import type { ServerItem } from '../servers.js'
 import { CLIENT_INFO } from '../protocol/revision.js'
+import type { ServerItem } from '../servers.js'
+import { addArguments, refTo } from './openapi-schema.js'
+import type { Json } from './schema-index.js'
 
-type Json = Record<string, unknown>
+/** Tools that one turn of the event loop handles, in about 5 ms. */
+const TURN_TOOLS = 50
 
-const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` })
+const ERROR = 'Error'
+const RESULT = 'Result'
+const INPUT_REQUIRED = 'InputRequired'
 
-/** An OpenAPI 3.1 document of the current tools: the body of POST /mcp/call, with one schema for each tool. */
-export function toolsDocument (tools: readonly ServerItem[], prefix: string): Json {
-  const schemas: Json = {
-    Error: {
+const answer = (description: string, schema: string): Json => ({ description, content: { 'application/json': { schema: refTo(schema) } } })
+
+const RESPONSES = {
+  200: answer('the whole result', RESULT),
+  202: answer('the tool asks for input: POST /mcp/call with the same server, tool and arguments, and with requestState and inputResponses', INPUT_REQUIRED),
+  400: answer('the arguments are wrong', ERROR),
+  404: answer('there is no such server or tool', ERROR),
+  500: answer('the call failed', ERROR)
+}
+
+export interface DocumentOptions {
+  /** The absolute address before the paths. */
+  readonly url: string
+  /** The only server of the document; undefined for all servers. */
+  readonly server?: string | undefined
+}
+
+/** An OpenAPI 3.1 document with one operation for each tool; its arguments are the body. */
+export async function toolsDocument (tools: readonly ServerItem[], { url, server: only }: DocumentOptions): Promise<Json> {
+  // @keyed names of tools | holds: their schemas | whose: the servers | bound: the lists, at most MAX_LIST_CHARS each |
+  //   share: of no owner: it ends with the response | test: packages/mcp-gateway/test/hostile-lists.test.ts: ten
+  //   thousand tools are listed, and a list without end or of too many bytes ends with the reason
+  const schemas: Json = Object.assign(Object.create(null) as Json, {
+    [ERROR]: {
       type: 'object',
       required: ['error', 'code'],
       properties: { error: { type: 'string' }, code: { type: 'string' }, server: { type: 'string' }, tool: { type: 'string' }, details: {} }
+    },
+    [RESULT]: { type: 'object', required: ['result'], properties: { result: { type: 'object', properties: {} } } },
+    [INPUT_REQUIRED]: {
+      type: 'object',
+      required: ['status', 'inputRequests', 'requestState'],
+      properties: { status: { const: 'input_required' }, inputRequests: { type: 'object', properties: {} }, requestState: { type: 'string' } }
     }
-  }
-  const taken = new Set<string>()
-  const bodies = tools.map(({ server, item }) => {
-    const name = component(`${server}__${String(item.name)}`, taken)
-    schemas[name] = callSchema(server, item)
-    return name
   })
-  const answer = (description: string, schema: Json): Json => ({ description, content: { 'application/json': { schema } } })
+  const paths: Json = {}
+  for (const [i, { server, item: { name, title, description, inputSchema } }] of tools.entries()) {
+    const tool = String(name)
+    const operationId = only === undefined ? serverToolName(server, tool) : toolName(tool)
+    const component = `${operationId}_arguments`
+    addArguments(schemas, component, inputSchema)
+    paths[`/mcp/tools/${encodeURIComponent(server)}/${pathName(tool)}`] = {
+      post: {
+        operationId,
+        summary: typeof title === 'string' && title !== '' ? title : tool,
+        ...typeof description === 'string' && { description },
+        requestBody: { required: true, content: { 'application/json': { schema: refTo(component) } } },
+        responses: RESPONSES
+      }
+    }
+    if (i % TURN_TOOLS === TURN_TOOLS - 1) await takeTurn()
+  }
   return {
     openapi: '3.1.0',
-    info: { title: 'MCP tools', version: CLIENT_INFO.version, description: 'Every tool of the configured MCP servers, called by POST /mcp/call' },
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
-    paths: {
-      [`${prefix}/mcp/call`]: {
-        post: {
-          operationId: 'callTool',
-          summary: 'Call a tool',
-          requestBody: { required: true, content: { 'application/json': { schema: bodies.length === 0 ? false : { oneOf: bodies.map(ref) } } } },
-          responses: {
-            200: answer('the whole result', { type: 'object', required: ['result'], properties: { result: { type: 'object' } } }),
-            202: answer('the tool asks for input; call again with requestState and inputResponses', { type: 'object', required: ['status', 'inputRequests', 'requestState'] }),
-            400: answer('the body or the arguments are wrong', ref('Error')),
-            404: answer('there is no such server or tool', ref('Error')),
-            500: answer('the call failed', ref('Error'))
-          }
-        }
-      }
+    info: {
+      title: only === undefined ? 'MCP tools' : `MCP tools of ${only}`,
+      version: CLIENT_INFO.version,
+      description: only === undefined ? 'The tools of the configured MCP servers' : `The tools of the MCP server ${only}`
     },
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    servers: [{ url }],
+    paths,
     components: { schemas }
   }
 }
 
-function callSchema (server: string, { name, title, description, inputSchema }: Item): Json {
-  return {
-    type: 'object',
-    ...typeof title === 'string' && { title },
-    ...typeof description === 'string' && { description },
-    required: ['server', 'tool', 'arguments'],
-    // `$id` makes it a separate document: references in the tool's schema are relative to that
-    properties: { server: { const: server }, tool: { const: name }, arguments: { $id: `urn:mcp:${encodeURIComponent(server)}:${encodeURIComponent(String(name))}`, ...inputSchema as Json } }
-  }
+/** The name of a tool in a path. A slash or another character that proxies refuse or decode is replaced. */
+export function pathName (tool: string): string {
+  return encodeURIComponent(toolName(tool))
 }
 
-/** A name that OpenAPI permits for a component; a number distinguishes equal names. */
-function component (name: string, taken: Set<string>): string {
-  const base = name.replace(/[^A-Za-z0-9._-]/g, '_')
-  let unique = base
-  for (let i = 2; taken.has(unique); i++) unique = `${base}_${i}`
-  taken.add(unique)
-  return unique
+/** The tool that a path names: by its own name, or by that of `pathName`. Otherwise the name itself. */
+export function toolOfPath (named: string, tools: readonly Item[]): string {
+  const names = tools.map(({ name }) => String(name))
+  return names.includes(named) ? named : names.find(name => toolName(name) === named) ?? named
+}
+
+/**
+ * The absolute address before the paths of the routes: `publicUrl`, or the one under which the request came. An
+ * application may rewrite the path of a request.
+ */
+export function baseUrl ({ protocol, host, originalUrl }: FastifyRequest, prefix: string, publicUrl: string | undefined): string {
+  if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '')
+  const [path = ''] = originalUrl.split('?', 1)
+  const end = path.lastIndexOf('/mcp/openapi')
+  return `${protocol}://${host}${path.startsWith('/') && end >= 0 ? path.slice(0, end) : prefix}`.replace(/\/+$/, '')
 }
