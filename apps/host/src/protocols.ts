@@ -135,6 +135,7 @@ async function a2aOptions ({ vacs, settings, authenticate, stallMs, tasks }: Pro
     tasks: store,
     vacNames,
     publicUrl: publicUrl || undefined,
+    mcpPath: isOn(settings.switches.enable_mcp_server) ? '/mcp' : undefined,
     authenticate,
     stallMs,
     rootRpc: true,

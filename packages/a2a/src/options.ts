@@ -27,6 +27,8 @@ export interface A2aOptions {
    * forwarded headers only under Fastify's `trustProxy`.
    */
   readonly publicUrl?: string | undefined
+  /** Path of an MCP server of the same application, such as `/mcp`, for the catalog of agents. Default: none. */
+  readonly mcpPath?: string | undefined
   /** Facts of the agent for the card. Default name: that of the only VAC; with several, `Polyvac agent`. */
   readonly agent?: {
     readonly name?: string | undefined
@@ -125,6 +127,7 @@ export const OPTIONS = {
   vacNames: optional('a list of names, or null', value => value === null || texts().accepts(value)),
   authenticate: callback(),
   publicUrl: text(),
+  mcpPath: text(),
   agent: optional<NonNullable<A2aOptions['agent']>>('an object with `name`, `description` or `version`', isRecord, {}),
   defaultVac: text(),
   inputModes: texts(INPUT_MODES),

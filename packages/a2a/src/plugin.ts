@@ -132,7 +132,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   await app.register(async function a2aCards (scope) {
     const title = (): string => agent.name ?? nameOf(exposed.list())
     const isFixed = publicUrl !== undefined
-    await cardRoutes(scope, { cards, seenBy, baseUrl, isFixed, unnamed: read.unnamedCard, title })
+    await cardRoutes(scope, { cards, seenBy, baseUrl, isFixed, unnamed: read.unnamedCard, title, version: agent.version, mcpPath: read.mcpPath })
   })
   await app.register(async function a2aDescription (scope) {
     const principalOf = authenticateCallers(scope, authenticate)

@@ -53,7 +53,8 @@ test('a card that is known already is not sent again', async t => {
   const first = await app.inject({ url: PATH, headers: { 'a2a-version': '1.0' } })
   t.match(first.headers, { etag: /^"[\w-]+"$/, 'last-modified': /GMT$/, vary: 'A2A-Version', 'cache-control': /^public, max-age=\d+$/, 'content-type': /^application\/json/ })
   const byRequest = await agent(t, { publicUrl: undefined })
-  t.equal((await byRequest.app.inject(PATH)).headers['cache-control'], 'no-cache', 'an address that a request named is for nobody else')
+  t.equal((await byRequest.app.inject(PATH)).headers['cache-control'], 'private, max-age=60', 'an address that a request named is for no other client')
+  t.equal((await app.inject({ url: PATH, headers: { authorization: 'Bearer x' } })).headers['cache-control'], 'private, max-age=60')
   const etag = String(first.headers.etag)
   const status = async (headers: Record<string, string>): Promise<number> => (await app.inject({ url: PATH, headers: { 'a2a-version': '1.0', ...headers } })).statusCode
   t.equal(await status({ 'if-none-match': etag }), 304)
@@ -77,7 +78,7 @@ test('every VAC has a card, whose interfaces name it as their tenant', async t =
   t.match((await app.inject('/.well-known/ai-catalog.json')).json(), {
     specVersion: '1.0',
     entries: [
-      { identifier: 'urn:air:agent.example:docs', displayName: 'The docs', type: 'application/a2a-agent-card+json', url: `https://agent.example/a2a/vacs/docs${PATH}` },
+      { identifier: 'urn:air:agent.example:a2a:docs', displayName: 'The docs', type: 'application/a2a-agent-card+json', url: `https://agent.example/a2a/vacs/docs${PATH}` },
       { displayName: 'other' }
     ]
   })
@@ -155,4 +156,16 @@ test('canonical JSON is that of RFC 8785', t => {
     '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}')
   t.equal(canonicalJson({ '€': 1, '\r': 2, 1: 3, '😀': 4, ö: 5, b: undefined }), '{"\\r":2,"1":3,"ö":5,"€":1,"😀":4}')
   t.end()
+})
+
+test('identifiers of the catalog have neither a port nor other colons, and an MCP server is an entry', async t => {
+  const { app } = await agent(t, { publicUrl: undefined, mcpPath: '/mcp' })
+  for (const [host, publisher, dns] of [['localhost:8080', 'localhost', 'localhost'], ['agents.example:443', 'agents.example', 'example.agents'], ['[::1]:9000', '%3A%3A1', '%3A%3A1'], ['127.0.0.1', '127.0.0.1', '1.0.0.127']] as const) {
+    const { entries } = (await app.inject({ url: '/.well-known/ai-catalog.json', headers: { host } })).json() as { entries: Json[] }
+    for (const { identifier } of entries) t.match(identifier, /^urn:air:[^:]+:(a2a|mcp):[^:]+$/, host)
+    t.equal(entries[0]!.identifier, `urn:air:${publisher}:a2a:docs`)
+    t.match(entries.at(-1), { identifier: new RegExp(`^urn:air:${publisher}:mcp:`), type: 'application/mcp-server-card+json', data: { name: new RegExp(`^${dns}/[^/]+$`), version: String, remotes: [{ type: 'streamable-http', url: /\/mcp$/ }] } })
+  }
+  const without = await agent(t)
+  t.notMatch((await without.app.inject('/.well-known/ai-catalog.json')).body, 'mcp-server-card')
 })

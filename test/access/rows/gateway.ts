@@ -14,9 +14,7 @@ export const gatewayRows: readonly Row[] = rowsOf({ protocol: 'gateway' }, [
   { route: 'GET /mcp/tools', thing: 'tool', kind: 'list', mark: `"name":"${TOOL}"`, make: get('/mcp/tools') },
   { route: 'GET /mcp/tools/:server_name', thing: 'server', make: name => ({ method: 'GET', path: `/mcp/tools/${name}` }) },
   { route: 'GET /mcp/openapi.json', thing: 'tool', kind: 'list', mark: `"${SERVER}__${TOOL}"`, make: get('/mcp/openapi.json') },
-  {
-    route: 'GET /mcp/openapi/:file', thing: 'server', names: [`${SERVER}.json`, 'nosuch.json'], make: file => ({ method: 'GET', path: `/mcp/openapi/${file}` })
-  },
+  { route: 'GET /mcp/openapi/:file', thing: 'server', make: name => ({ method: 'GET', path: `/mcp/openapi/${name}.json` }) },
   { route: 'GET /mcp/openapi/:file', about: 'tools', thing: 'tool', kind: 'list', mark: `"operationId":"${TOOL}"`, make: get(`/mcp/openapi/${SERVER}.json`) },
   { route: 'POST /mcp/tools/:server_name/:tool_name', thing: 'tool', make: tool => ({ path: `/mcp/tools/${SERVER}/${tool}`, body: tool === ASKING_TOOL ? {} : { message: 'hello' } }) },
   { route: 'POST /mcp/tools/:server_name/:tool_name', thing: 'tool', kind: 'stream', make: tool => ({ path: `/mcp/tools/${SERVER}/${tool}`, headers: events, body: { message: 'hello' } }) },

@@ -20,6 +20,9 @@ export interface CardRoutesOptions {
   /** The card for a client that names no version. */
   readonly unnamed: CardKind
   readonly title: () => string
+  readonly version: string
+  /** The path of an MCP server of the same application; undefined where there is none. */
+  readonly mcpPath: string | undefined
 }
 
 const KeySet = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }, { title: 'JsonWebKeySet' })
@@ -27,6 +30,9 @@ const Card = Type.Object({}, { additionalProperties: true })
 
 /** Seconds for which clients may cache a card. */
 const MAX_AGE_SECONDS = 300
+
+/** Seconds for one that has the address of its request, or that of one caller. No other client may get it. */
+const OWN_MAX_AGE_SECONDS = 60
 
 export interface DescriptionCardOptions {
   readonly seenBy: CardRoutesOptions['seenBy']
@@ -62,9 +68,9 @@ export function descriptionCardRoutes (app: FastifyInstance, options: Descriptio
 
 /** The card of all VACs, that of each, and the catalog of them. */
 export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptions): Promise<void> {
-  const { cards, seenBy, baseUrl, isFixed, unnamed, title } = options
+  const { cards, seenBy, baseUrl, isFixed, unnamed, title, version, mcpPath } = options
   const cachingFor = ({ headers }: FastifyRequest): string =>
-    headers.authorization !== undefined ? 'private, no-cache' : isFixed ? `public, max-age=${MAX_AGE_SECONDS}` : 'no-cache'
+    headers.authorization === undefined && isFixed ? `public, max-age=${MAX_AGE_SECONDS}` : `private, max-age=${OWN_MAX_AGE_SECONDS}`
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(errorHandler((err, request, reply) => {
     const failure = toFailure(codedFailure(err, request))
@@ -84,18 +90,19 @@ export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptio
     const url = baseUrl(request)
     // a request may name a host that is not valid in a URL
     const host = URL.canParse(url) ? new URL(url).host : request.host
+    const publisher = publisherOf(host)
     reply.header('cache-control', cachingFor(request)).header('vary', 'Authorization')
     const seen = await seenBy(request)
     return {
       specVersion: '1.0',
       host: { displayName: title(), identifier: host },
-      entries: seen.list().map(({ name, config }) => ({
-        identifier: `urn:air:${host}:${encodeURIComponent(name)}`,
+      entries: [...seen.list().map(({ name, config }) => ({
+        identifier: `urn:air:${publisher}:a2a:${encodeURIComponent(name)}`,
         displayName: config.display_name ?? name,
         ...(config.description === undefined ? {} : { description: config.description }),
         type: 'application/a2a-agent-card+json',
         url: `${url}/a2a/vacs/${encodeURIComponent(name)}/.well-known/agent-card.json`
-      }))
+      })), ...mcpPath === undefined ? [] : [mcpEntry(publisher, title(), version, `${url}${mcpPath}`)]]
     }
   })
   refuseRest()
@@ -116,6 +123,29 @@ export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptio
     const version = versionOf(request)
     if (version === '1.0' || version === '0.3') return version
     throw new VersionNotSupportedError('there is no card of this version; send A2A-Version: 1.0 or 0.3')
+  }
+}
+
+/** The host of an address as one segment of a URN: without its port, and with the colons of IPv6 encoded. */
+function publisherOf (host: string): string {
+  return encodeURIComponent(host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1'))
+}
+
+/** The MCP server of the same application, with its card: MCP has no route for that. */
+function mcpEntry (publisher: string, title: string, version: string, url: string): object {
+  const name = /^[A-Za-z0-9._-]+$/.test(title) ? title : 'polyvac'
+  return {
+    identifier: `urn:air:${publisher}:mcp:${name}`,
+    displayName: title,
+    type: 'application/mcp-server-card+json',
+    data: {
+      $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
+      name: `${publisher.split('.').reverse().join('.')}/${name}`,
+      version,
+      description: `The MCP server of ${title}`,
+      title,
+      remotes: [{ type: 'streamable-http', url }]
+    }
   }
 }
 
