@@ -3,7 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import { PackageMissingError } from './errors.js'
 
 /** Headers of responses that pages of other origins may read. */
-const EXPOSED = ['retry-after', 'www-authenticate', 'mcp-session-id', 'x-request-id', 'etag']
+const EXPOSED = ['retry-after', 'www-authenticate', 'mcp-session-id', 'a2a-extensions', 'x-a2a-extensions', 'x-request-id', 'etag']
+
+/** Methods of the routes. Pages end sessions of MCP and delete webhooks of A2A. */
+const METHODS = ['GET', 'HEAD', 'POST', 'DELETE']
 
 /**
  * CORS for the origins of `allowed_origins`, and the headers of Helmet, where they are switched on. Requests with
@@ -18,7 +21,7 @@ export async function sendBrowserHeaders (app: FastifyInstance, { cors, helmet, 
   }
   if (cors === true) {
     const plugin = (await loadPackage('cors', async () => await import('@fastify/cors'))).default
-    await app.register(plugin, { origin: origins.includes('*') ? true : [...origins], exposedHeaders: EXPOSED, maxAge: 600 })
+    await app.register(plugin, { origin: origins.includes('*') ? true : [...origins], methods: METHODS, exposedHeaders: EXPOSED, maxAge: 600 })
   }
 }
 

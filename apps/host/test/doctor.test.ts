@@ -183,6 +183,17 @@ test('the headers of --header reach the named origin alone, and redirects are re
   t.throws(() => new HttpClient(other, ['authorization: a\nsecret']), { code: 'USAGE', message: /^--header takes 'name: value'(?!.*secret)/ })
 })
 
+test('a preflight that does not allow DELETE is a warning', async t => {
+  for (const [methods, expected] of [['GET,HEAD,POST', 1], ['GET, POST, DELETE', 0], ['*', 0]] as const) {
+    const url = await serve(t, ({ method }, reply) => {
+      const headers = { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*', 'access-control-allow-methods': methods }
+      if (method === 'OPTIONS') reply.writeHead(204, headers).end()
+      else reply.writeHead(200, { ...headers, 'content-type': 'application/json' }).end('{"jsonrpc":"2.0","id":1,"result":{}}')
+    })
+    t.equal((await examine(url)).filter(({ check, remedy }) => check === 'cors' && remedy?.includes('DELETE')).length, expected, methods)
+  }
+})
+
 test('401 without WWW-Authenticate and credentials for every origin are problems', async t => {
   const url = await serve(t, ({ method }, reply) => {
     reply.writeHead(method === 'POST' ? 401 : 404, { 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true' }).end()

@@ -77,6 +77,11 @@ test('`cors` lets pages of allowed origins read responses, and `helmet` sends it
     const allowed = await ask('https://app.example.org', method)
     t.match(allowed, { statusCode: method === 'POST' ? 200 : 204, headers: { 'access-control-allow-origin': 'https://app.example.org', 'x-content-type-options': 'nosniff', 'strict-transport-security': String } }, method)
   }
+  for (const url of ['/mcp', '/a2a/v1/tasks/x/pushNotificationConfigs/y']) {
+    const { headers } = await app.inject({ method: 'OPTIONS', url, headers: { origin: 'https://app.example.org', 'access-control-request-method': 'DELETE' } })
+    t.match(headers['access-control-allow-methods'], /\bDELETE\b/, url)
+  }
+  t.match((await ask('https://app.example.org', 'POST')).headers['access-control-expose-headers'], /mcp-session-id.*\ba2a-extensions\b/)
   t.equal((await app.inject('/unknown')).statusCode, 404, 'a preflight is answered for each path, and makes none of them exist')
   t.equal((await ask('https://evil.example.org', 'OPTIONS')).headers['access-control-allow-origin'], undefined)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })

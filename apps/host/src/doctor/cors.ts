@@ -18,6 +18,11 @@ export async function * checkCors (client: HttpClient): AsyncGenerator<Finding> 
   const { headers } = hasMcp ? answered : await client.send('health', { headers: { origin: ORIGIN } })
   const allowed = preflight.headers.get('access-control-allow-origin') ?? headers.get('access-control-allow-origin')
   const isOpen = [preflight.headers, headers].some(sent => sent.get('access-control-allow-credentials') === 'true')
+  const ofDelete = await client.send(path, { method: 'OPTIONS', headers: { origin: ORIGIN, 'access-control-request-method': 'DELETE' } })
+  const methods = ofDelete.headers.get('access-control-allow-methods')
+  if (hasMcp && methods !== null && !/(?:^|[,\s])(?:DELETE|\*)(?:[,\s]|$)/i.test(methods)) {
+    yield warning('cors', `pages may send ${methods}, and cannot end a session of MCP`, 'allow DELETE with Access-Control-Allow-Methods')
+  }
   if (allowed === null) yield ok('cors', 'pages of unknown origins may not read responses')
   else if (allowed !== '*' && allowed !== ORIGIN) yield ok('cors', `pages of ${allowed} may read responses`)
   else if (isOpen) yield problem('cors', `pages of any origin may send credentials (allowed: ${allowed})`, REMEDY)
