@@ -172,7 +172,10 @@ async function serveGrpc (app: FastifyInstance, { settings }: ProtocolParts, loa
 async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources }: Module,
   log: FastifyBaseLogger): Promise<Record<string, unknown>> {
   const { vacs, settings, authenticate, protectedResource, gateway, stateKey } = parts
-  const { public_url: publicUrl } = settings.switches
+  const { public_url: publicUrl, auth } = settings.switches
+  const announcedScopes = auth?.jwt?.announce_scopes === true
+    ? () => [...vacs.list().map(({ name }) => `vac:${name}`), ...(gateway?.status() ?? []).map(({ name }) => `tool:${name}`)]
+    : undefined
   const sourceOf = (make: unknown): unknown => (make as (vacs: Vacs) => unknown)(vacs)
   const sources = [sourceOf(vacTools), sourceOf(vacResources), ...gateway === undefined ? [] : [gateway.toolSource()]]
   const { store, ttlMs } = await tasksIfAny(parts, log) ?? {}
@@ -180,7 +183,7 @@ async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources 
     sources,
     instructions: instructionsOf(vacs),
     authenticate,
-    protectedResource,
+    protectedResource: protectedResource !== undefined && announcedScopes !== undefined ? { ...protectedResource, announcedScopes } : protectedResource,
     publicUrl: publicUrl || undefined,
     // the host checks them on all routes
     allowedHosts: ['*'],

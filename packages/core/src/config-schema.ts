@@ -92,7 +92,8 @@ const AuthConfig = Type.Object({
     jwks: Type.Optional(Type.String({ description: 'address of the keys; default: that of the metadata of the issuer' })),
     algorithms: Type.Optional(Type.Array(Type.String(), { minItems: 1, description: 'accepted algorithms; default: all with a public key' })),
     owner_claim: Type.Optional(Type.String({ minLength: 1, description: 'claim that names the owner; default: `issuer|sub`' })),
-    scope_claim: Type.Optional(Type.String({ minLength: 1, description: 'claim with the scopes; default: all but admin' }))
+    scope_claim: Type.Optional(Type.String({ minLength: 1, description: 'claim with the scopes; default: all but admin' })),
+    announce_scopes: Type.Optional(Type.Boolean({ description: 'publish the scopes of all VACs and tools, and name the one that a call over MCP lacks; default: such a call is answered like an unknown name' }))
   }, { additionalProperties: false, description: 'bearer tokens of one issuer' })),
   platform: Type.Optional(Type.Union([Type.Literal('cloud_run'), Type.Object({ header: Type.String({ minLength: 1 }) }, { additionalProperties: false })], {
     description: '`cloud_run`, or `{ header }` with the name of the caller; needs `trusted_proxies`'

@@ -10,7 +10,7 @@ import { Registry } from './lists/registry.js'
 import { ResourceSubscriptions } from './lists/resource-subscriptions.js'
 import type { Limits } from './options.js'
 import { ResultTexts, type CacheHint } from './protocol/result-text.js'
-import { overload } from './protocol/rpc.js'
+import { overload, type Announcement } from './protocol/rpc.js'
 import { ToolTasks } from './tasks/tool-tasks.js'
 import type { ToolSource } from './tool-source.js'
 
@@ -26,6 +26,7 @@ export interface McpContextOptions extends SharedOptions {
   readonly authenticate: Authenticate | undefined
   /** Whether lists may differ by caller, so that only the same caller may cache them. */
   readonly isPrivate: boolean
+  readonly announcement: Announcement | undefined
 }
 
 /** What the requests of both eras share. */
@@ -54,14 +55,14 @@ export class McpContext {
 
   /** @throws MCP_SERVER_OPTIONS, INVALID_STATE_KEY */
   constructor (options: McpContextOptions) {
-    const { sources, info, instructions, log, limits, stateKey, tasks, authenticate, isPrivate, principalOf } = options
+    const { sources, info, instructions, log, limits, stateKey, tasks, authenticate, isPrivate, announcement, principalOf } = options
     this.info = info
     this.instructions = instructions
     this.limits = limits
     this.log = log
     this.authenticate = authenticate
     this.principalOf = principalOf
-    this.registry = new Registry(sources, log)
+    this.registry = new Registry(sources, log, announcement)
     this.texts = new ResultTexts(info)
     this.listHint = { ttlMs: limits.listTtlMs, cacheScope: isPrivate ? 'private' : 'public' }
     const { registry, texts, listHint: hint } = this

@@ -52,7 +52,13 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
 
     const info = { name, ...title !== undefined && { title }, version }
     const isPrivate = authenticate !== undefined
-    const server = new McpContext({ ...others, info, log: app.log, limits, isPrivate, principalOf })
+    const announcement = protectedResource?.announcedScopes === undefined
+      ? undefined
+      : {
+          scopes: protectedResource.announcedScopes,
+          challenge: (request: FastifyRequest, reply: FastifyReply, needed: readonly string[]) => { addChallenge(app, request, reply, 403, protectedResource, needed) }
+        }
+    const server = new McpContext({ ...others, info, log: app.log, limits, isPrivate, announcement, principalOf })
     const sessions = hasSessions ? newSessions(server, others) : undefined
     const legacy = new Legacy(server, sessions)
     const sse = sessions === undefined ? undefined : new HttpSse(server, sessions, legacy)

@@ -1,4 +1,6 @@
+import { createVacs } from '@polyvac/core'
 import { test } from 'tap'
+import { vacTools } from '../src/index.js'
 import { initialize, LegacySession, modern, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
 
 const source = sourceOf({ who: { run: (_args, { principal }) => says(principal?.owner ?? 'nobody') } })
@@ -98,4 +100,31 @@ test('an invalid option stops the start', async t => {
     [{ sources: [source], limits: { taskTimeoutMs: 1.5 } }, /limits.taskTimeoutMs must be/],
     [{ sources: [source], protectedResource: { authorizationServers: [], scopes: ['a'] } }, /needs `authenticate`/]
   ] as Array<[never, RegExp]>) await t.rejects(serve(t, options), { code: 'MCP_SERVER_OPTIONS', message: words })
+})
+
+test('announced scopes are published, and a call that lacks one is refused with its name', async t => {
+  const vacs = createVacs({ vacs: ['docs', 'other'], streamInterpreter: question => question })
+  const options = {
+    sources: [vacTools(vacs)],
+    authenticate: ({ headers }: { headers: Record<string, unknown> }) => ({ owner: 'ann', scopes: String(headers.authorization).split(' ') }),
+    protectedResource: { authorizationServers: ['https://login.example.com'], resource: 'https://mcp.example.com/mcp' }
+  }
+  const announcing = await serve(t, { ...options, protectedResource: { ...options.protectedResource, announcedScopes: () => ['vac:docs', 'vac:other'] } } as never)
+  const silent = await serve(t, options as never)
+  const metadata = async (app: typeof silent): Promise<any> => (await app.inject('/.well-known/oauth-protected-resource/mcp')).json()
+  t.strictSame([(await metadata(announcing)).scopes_supported, (await metadata(silent)).scopes_supported], [['vac:docs', 'vac:other'], undefined])
+  const call = (app: typeof silent, name: string, authorization = 'vac:docs x'): ReturnType<typeof modern> => modern(app, 'tools/call', { name, arguments: { query: 'hi' } }, { headers: { authorization } })
+  const refused = await call(announcing, 'vac_query_other')
+  t.match(refused, { status: 403, json: { error: { message: /lack vac:other/, data: { code: 'MCP_INSUFFICIENT_SCOPE' } } } })
+  t.match(refused.headers['www-authenticate'], /^Bearer error="insufficient_scope", resource_metadata="https:\/\/mcp\.example\.com\/.*", scope="vac:docs x vac:other"$/)
+  t.match(await call(announcing, 'vac_query_other', 'vac:docs x vac:other'), { status: 200, json: { result: {} } }, 'a token with the scope may')
+  t.match(await call(announcing, 'vac_query_docs'), { status: 200, json: { result: {} } })
+  const session = await LegacySession.open(announcing, { headers: { authorization: 'vac:docs' } })
+  t.match(await session.request('tools/call', { name: 'vac_query_other', arguments: { query: 'hi' } }), { status: 403, headers: { 'www-authenticate': /scope="vac:docs vac:other"/ } })
+  const unknown = await call(announcing, 'vac_query_nothing')
+  t.match([unknown.status, unknown.headers['www-authenticate']], [200, undefined], 'no scope helps')
+  for (const name of ['vac_query_other', 'vac_query_nothing']) {
+    const { status, headers, json } = await call(silent, name)
+    t.strictSame([status, headers['www-authenticate'], json.error?.code], [200, undefined, -32602], 'by default a hidden name is an unknown one')
+  }
 })

@@ -10,7 +10,7 @@ import type { FastifyRequest } from 'fastify'
 import { afterProgress } from '../http/message-stream.js'
 import type { ResponseWriter } from '../http/response.js'
 import type { Entry } from '../lists/catalog.js'
-import { errorText, resultText, type Json, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
+import { errorText, resultText, ScopeRefusal, type Json, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
 import { cutEvent } from '../sessions/event-pieces.js'
 import type { Sent } from '../sessions/shared-session.js'
 import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
@@ -153,6 +153,8 @@ export abstract class Call implements CallContext {
   }
 
   fail (error: RpcError): void {
+    const { reply, stream } = this.response
+    if (error instanceof ScopeRefusal && stream === undefined && !reply.sent) error.announcement.challenge(this.request, reply, error.needed)
     this.end(errorText(this.id, error), error.status)
   }
 

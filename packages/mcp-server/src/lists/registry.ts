@@ -2,6 +2,9 @@ import type { Log, Principal } from '@polyvac/core'
 import { auditRefusal, mayUseAll, takeTurn, toolName } from '@polyvac/core/plugin'
 import { fitDefinition, LIST_KINDS, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import { unknownName } from '../protocol/rpc.js'
+import { auditRefusal, mayUseAll } from '@polyvac/core/plugin'
+import { LIST_KINDS, type ListKind } from '@polyvac/mcp-protocol'
+import { ScopeRefusal, unknownName, type Announcement } from '../protocol/rpc.js'
 import type { ChangeListener, Definitions, ToolSource } from '../tool-source.js'
 import { Catalog, Entry, idOf } from './catalog.js'
 import { checkNames, distinctEntries } from './distinct-names.js'
@@ -13,6 +16,7 @@ const TURN_ENTRIES = 1_000
 export class Registry {
   readonly sources: readonly ToolSource[]
   readonly #log: Log
+  readonly #announcement: Announcement | undefined
   // @keyed none: the keys are the four kinds of lists
   readonly #catalogs = new Map<ListKind, Promise<Catalog<ListKind>>>()
   // @keyed none: the values are functions of the plugin, one for each open stream of changes; maxStreams
@@ -24,8 +28,9 @@ export class Registry {
   readonly #own = new WeakMap<object, Entry<object>>()
 
   /** @throws MCP_SERVER_OPTIONS */
-  constructor (sources: readonly ToolSource[], log: Log) {
+  constructor (sources: readonly ToolSource[], log: Log, announcement?: Announcement) {
     this.sources = sources
+    this.#announcement = announcement
     this.#log = log
     checkNames(sources)
     for (const source of sources) {
@@ -51,7 +56,7 @@ export class Registry {
 
   /**
    * The entry of a tool or prompt that a caller may use.
-   * @throws RpcError -32602, the same for a hidden name as for one that does not exist
+   * @throws RpcError -32602, the same for a hidden name as for one that does not exist, unless scopes are announced
    */
   async find<K extends 'tools' | 'prompts'> (kind: K, name: string, principal: Principal | undefined): Promise<Entry<Definitions[K]>> {
     const entry = (await this.catalogFor(kind, principal)).get(name)
@@ -69,10 +74,20 @@ export class Registry {
     const renamed = shown.get(name)
     if (renamed !== undefined) return renamed
     const what = kind === 'tools' ? 'tool' : 'prompt'
-    if (entry === undefined && (await this.catalog(kind)).get(name) !== undefined) {
+    const hidden = entry === undefined ? (await this.catalog(kind)).get(name) : undefined
+    if (hidden !== undefined) {
       auditRefusal(this.#log, { reason: 'SCOPE', owner: principal?.owner, what: `${what}:${name}` })
+      this.#announceScope(kind, hidden.sourceName ?? name, hidden.source, principal)
     }
     throw unknownName(what, name, shown.ids)
+  }
+
+  /** Names the scope that a caller lacks, where scopes are announced. @throws RpcError with status 403 */
+  #announceScope (kind: ListKind, id: string, source: ToolSource, principal: Principal | undefined): void {
+    if (this.#announcement === undefined || principal?.scopes === undefined) return
+    const { scopes } = principal
+    const lacked = this.#announcement.scopes().find(scope => source.mayUse?.(kind, id, { ...principal, scopes: [scope] }) === true)
+    if (lacked !== undefined) throw new ScopeRefusal(lacked, [...scopes, lacked], this.#announcement)
   }
 
   /** The entry of a definition for one caller, with its schema compiled once; undefined for one that is left out. */

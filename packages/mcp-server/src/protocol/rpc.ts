@@ -1,5 +1,6 @@
 import { Bytes, isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
 import { CODES, type ClientCapabilities, type CodeName } from '@polyvac/mcp-protocol'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** Errors of an upstream server that the caller caused. */
 const CAUSED_BY_CALLER: readonly CodeName[] = ['invalidParams', 'missingCapability', 'urlElicitationRequired']
@@ -21,6 +22,22 @@ export class RpcError extends Error {
   static fromUpstream ({ code, message, data }: ErrorObject): RpcError {
     const name = CAUSED_BY_CALLER.find(name => CODES[name] === code) ?? 'internalError'
     return new RpcError(name, message, data, name === 'missingCapability' ? 400 : undefined)
+  }
+}
+
+/** What a server announces of its scopes. */
+export interface Announcement {
+  /** The scopes of all VACs and tools. */
+  scopes (): readonly string[]
+  /** Names the scopes that a request needs in the headers of its response. */
+  challenge (request: FastifyRequest, reply: FastifyReply, needed: readonly string[]): void
+}
+
+/** The refusal of a call that lacks a scope which is announced: status 403. */
+export class ScopeRefusal extends RpcError {
+  /** @param needed the scopes that the caller has, and the one that it lacks */
+  constructor (scope: string, readonly needed: readonly string[], readonly announcement: Announcement) {
+    super('invalidRequest', `the credentials lack ${scope}; get credentials with that scope`, { code: 'MCP_INSUFFICIENT_SCOPE' }, 403)
   }
 }
 
