@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { parse } from 'yaml'
+import { VERSION } from '@polyvac/core/plugin'
 import { root } from './fixtures/pages.js'
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -24,6 +25,11 @@ test('each package names its repository, and has main and types beside exports',
     }
   }
   t.equal(folders.length, 13)
+  t.end()
+})
+
+test('the version in the code is that of each package', t => {
+  for (const folder of folders) t.equal(JSON.parse(read(`${folder}/package.json`)).version, VERSION, `${folder}: scripts/version.mjs writes it`)
   t.end()
 })
 

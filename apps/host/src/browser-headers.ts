@@ -1,4 +1,5 @@
 import type { ServiceConfig } from '@polyvac/core'
+import { isMissingModule } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 import { PackageMissingError } from './errors.js'
 
@@ -29,7 +30,7 @@ async function loadPackage<T> (name: string, load: () => Promise<T>): Promise<T>
   try {
     return await load()
   } catch (err) {
-    if ((err as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw err
+    if (!isMissingModule(err)) throw err
     throw Object.assign(new PackageMissingError(name, name), { cause: err })
   }
 }

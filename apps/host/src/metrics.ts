@@ -1,4 +1,4 @@
-import { Disconnects, isMetered, memoryBudget, observeMetrics, OpenStreams, record, telemetryNames as names, Totals, useMeter, within, type Observe } from '@polyvac/core/plugin'
+import { Disconnects, isMetered, isMissingModule, memoryBudget, observeMetrics, OpenStreams, record, telemetryNames as names, Totals, useMeter, within, type Observe } from '@polyvac/core/plugin'
 import type { Vacs } from '@polyvac/core'
 import type { Gateway, UpstreamState } from '@polyvac/mcp-gateway'
 import type { TaskState, TaskStore } from '@polyvac/tasks'
@@ -180,7 +180,7 @@ async function loadExporter () {
   try {
     return await Promise.all([import('@opentelemetry/exporter-prometheus'), import('@opentelemetry/sdk-metrics')])
   } catch (err) {
-    if ((err as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw err
+    if (!isMissingModule(err)) throw err
     throw Object.assign(new MetricsPackageError(), { cause: err })
   }
 }

@@ -1,3 +1,1 @@
-import { packageVersion } from '@polyvac/core/plugin'
-
-export const version = packageVersion(import.meta.url)
+export { VERSION as version } from '@polyvac/core/plugin'

@@ -1,7 +1,7 @@
 import type { Authenticate } from '@polyvac/core'
 import {
   authenticateCallers, boundMemory, callerOfFields, currentCaller, errorHandler, exposedVacs, failureOf, hideRoutes, mayUse, memoryBudget,
-  OpenStreams, packageVersion, readOptions, registerStreams, setRetryAfter, traceRequests, vacOfSkill, vacsFor, type CallerFields, type ExposedVacs
+  OpenStreams, readOptions, registerStreams, setRetryAfter, traceRequests, vacOfSkill, vacsFor, type CallerFields, type ExposedVacs, VERSION
 } from '@polyvac/core/plugin'
 import { ownerOfKey, type Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
@@ -58,7 +58,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   }
   const { log, prefix } = app
   const { signCards = push?.keys !== undefined, rootRpc = prefix !== '' } = read
-  const agent = { ...read.agent, version: read.agent.version ?? packageVersion(import.meta.url) }
+  const agent = { ...read.agent, version: read.agent.version ?? VERSION }
   // receivers of notifications compare the issuer with the URL of the card
   const publicUrl = read.publicUrl?.replace(/\/+$/, '')
   const baseUrl = (request: FastifyRequest): string =>

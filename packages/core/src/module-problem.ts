@@ -5,14 +5,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { frameProblem } from './config-problem.js'
 import { quoteName } from './names.js'
+import { isOwnFile } from './own-files.js'
 
 interface Place { readonly file: string, readonly line: number, readonly column: number, readonly message: string }
 
 /** Most files that are searched for an error of syntax: the module and the relative imports below it. */
 const MAX_FILES = 100
-
-/** This package, also where it is not in node_modules: a place in it does not help. */
-const PACKAGE = new URL('.', import.meta.url).href
 
 /** Longest check of one file, in ms. */
 const CHECK_MS = 10_000
@@ -52,8 +50,8 @@ function placeInStack (stack: string, message: string): Place | undefined {
   if (head !== null) return { file: fileURLToPath(head[1]!), line: Number(head[2]), column: head[3]!.length + 1, message: message.split('\n')[0]! }
   for (const [, url, line, column] of stack.matchAll(/(file:[^\s()]+?)(?:\?[^\s():]*)?:(\d+):(\d+)/g)) {
     if (url!.includes('/node_modules/')) continue
-    // the frames below are those of the caller of import()
-    return url!.startsWith(PACKAGE) ? undefined : { file: fileURLToPath(url!), line: Number(line), column: Number(column), message: message.split('\n')[0]! }
+    // the frames from here on are those of the caller of import(): a place in Polyvac does not help
+    return isOwnFile(url!) ? undefined : { file: fileURLToPath(url!), line: Number(line), column: Number(column), message: message.split('\n')[0]! }
   }
   return undefined
 }

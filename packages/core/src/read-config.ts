@@ -5,6 +5,7 @@ import { readBoundedFile } from './bounded-file.js'
 import { MAX_CONFIG_BYTES } from './config-bounds.js'
 import { ConfigError } from './config-problem.js'
 import type { ConfigJob, ConfigResult } from './config-thread.js'
+import { isMissingThread } from './own-files.js'
 import { parseConfig, type Config, type ConfigOptions } from './vac-config.js'
 import { within } from './within.js'
 
@@ -32,7 +33,13 @@ export async function readConfig (file: string, { inThread = false, ...options }
   const path = resolve(file)
   const text = await readText(path)
   if (!inThread && text.length <= MAX_PARSED_IN_PLACE) return parseConfig(text, path, options)
-  return await parseInThread({ text, file: path, options: { ...options, env: { ...options.env ?? process.env } } })
+  try {
+    return await parseInThread({ text, file: path, options: { ...options, env: { ...options.env ?? process.env } } })
+  } catch (err) {
+    // a bundle has no file for the thread
+    if (isMissingThread(err)) return parseConfig(text, path, options)
+    throw err
+  }
 }
 
 async function readText (path: string): Promise<string> {

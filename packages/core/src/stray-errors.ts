@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { LinkedSet, type LinkedNode } from './linked-set.js'
 import { LogGate } from './log-gate.js'
 import type { Log } from './log.js'
+import { packagesFolder } from './own-files.js'
 
 /** A call of an interpreter, which fails with the stray errors that belong to it. */
 export interface GuardedCall {
@@ -90,17 +91,19 @@ export function guardProcess ({ log }: { readonly log: Log }, { onStrayError = '
 }
 
 const FRAME = /((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^\n()]+?):\d+:\d+/g
-/** The folder of Polyvac's packages: `packages` of a clone, or `node_modules/@polyvac`. */
-const PACKAGES = new URL('../..', import.meta.url).href
-const APPS = new URL('../../../apps/', import.meta.url).href
 
-/** Whether the first frame outside of Node.js and of other packages is in a file of Polyvac. */
+/**
+ * Whether the first frame outside of Node.js and of other packages is in a file of Polyvac. Never in a bundle, where
+ * its frames and those of interpreters are of one file.
+ */
 function isOwnFault (err: unknown): boolean {
   try {
+    const packages = packagesFolder()
+    const folders = packages === undefined ? [] : [packages, new URL('../apps/', packages).href]
     for (const [, place = ''] of String((err as Partial<Error> | undefined)?.stack).matchAll(FRAME)) {
       const file = place.startsWith('file:') ? place : `file://${place}`
       if (/\/@polyvac\/[\w-]+\/dist\//.test(file)) return true
-      if ([PACKAGES, APPS].some(folder => file.startsWith(folder) && /^[\w-]+\/(?:dist|src)\//.test(file.slice(folder.length)))) return true
+      if (folders.some(folder => file.startsWith(folder) && /^[\w-]+\/(?:dist|src)\//.test(file.slice(folder.length)))) return true
       if (!file.includes('/node_modules/')) return false
     }
   } catch { /* the properties of the thrown value throw */ }

@@ -10,6 +10,7 @@ import { LogGate } from './log-gate.js'
 import { silentLog, type Log } from './log.js'
 import { integer, milliseconds, readOptions, withMethod, type OptionRules } from './options.js'
 import type { Interpreter } from './interpreter.js'
+import { isMissingThread } from './own-files.js'
 import { within } from './within.js'
 
 /** The interpreters of a module, which run in worker threads. */
@@ -52,7 +53,7 @@ export async function workerInterpreter (module: string, folder: string,
   const { maxThreads, maxQueue, loadMs, log: poolLog = silentLog } = readOptions(WORKER_OPTIONS, options, WorkerOptionsError, 'workerInterpreter')
   const { Piscina } = await import('piscina')
   const pool = new Piscina<WorkerJob, string[]>({
-    filename: new URL('./interpreter-worker.js', import.meta.url).href,
+    filename: workerFile(),
     minThreads: 1,
     maxThreads,
     idleTimeout: 30_000,
@@ -72,7 +73,7 @@ export async function workerInterpreter (module: string, folder: string,
     await pool.destroy()
     throw (err as { code?: string }).code === 'INTERPRETER_MODULE'
       ? err
-      : new InterpreterModuleError(JSON.stringify(module), (err as Error).message)
+      : new InterpreterModuleError(JSON.stringify(module), isMissingThread(err) ? BUNDLED : (err as Error).message)
   }
 
   // counted here: piscina's maxQueue does not count calls that can be aborted (5.3.2), and all of these can
@@ -131,6 +132,12 @@ export async function workerInterpreter (module: string, folder: string,
     ...(names.includes('vac_interpreter') ? { vac_interpreter: remote('vac_interpreter') } : {}),
     close: () => pool.destroy()
   }
+}
+
+const BUNDLED = 'its threads have no file in a bundle; leave @polyvac/core out of the bundle (`external`) and install it beside it'
+
+function workerFile (): string {
+  return new URL('./interpreter-worker.js', import.meta.url).href
 }
 
 function toolFailure (err: Error): ToolFailure {

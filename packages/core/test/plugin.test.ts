@@ -1,9 +1,6 @@
 import { test } from 'tap'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import {
-  createError, failureOf, isExposed, isRecord, LightAbort, matchesEtag, nearest, OpenCalls, packageVersion, quoteName,
+  createError, failureOf, isExposed, isMissingModule, isRecord, LightAbort, matchesEtag, nearest, OpenCalls, quoteName,
   ShuttingDownError, suggestion, unlessAborted, VacInterpreterFailedError, VacNotFoundError, within
 } from '../src/plugin.js'
 
@@ -11,14 +8,12 @@ test('a record is an object that is neither null nor an array', async t => {
   t.strictSame([{}, { a: 1 }, null, [], 'a', 1, undefined].map(isRecord), [true, true, false, false, false, false, false])
 })
 
-test('the version of a package is found from every folder of it', async t => {
-  const folder = t.testdir()
-  writeFileSync(join(folder, 'package.json'), '{ "version": "1.2.3" }')
-  mkdirSync(join(folder, 'dist', 'deep'), { recursive: true })
-  for (const path of ['index.js', 'src/index.ts', 'dist/deep/index.js']) {
-    t.equal(packageVersion(pathToFileURL(join(folder, path)).href), '1.2.3', path)
-  }
-  t.throws(() => packageVersion('file:///index.js'), { code: 'ENOENT' })
+test('a missing package is known by the codes of import() and of require()', async t => {
+  const missing = (code: string, message: string): Error => Object.assign(new Error(message), { code })
+  t.ok(isMissingModule(missing('ERR_MODULE_NOT_FOUND', "Cannot find package 'pg' imported from /app.mjs"), 'pg'))
+  t.ok(isMissingModule(missing('MODULE_NOT_FOUND', "Cannot find module 'pg'\nRequire stack:\n- /app.cjs"), 'pg'))
+  t.notOk(isMissingModule(missing('MODULE_NOT_FOUND', "Cannot find module 'pg-types'"), 'pg'), 'a package that a package lacks')
+  t.strictSame([undefined, null, 'x', new Error('x')].map(err => isMissingModule(err)), [false, false, false, false])
 })
 
 test('an error exposes its text below status 500, and above where that is stated', async t => {

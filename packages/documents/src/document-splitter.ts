@@ -1,6 +1,7 @@
 import { on } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '@polyvac/core'
+import { isMissingThread } from '@polyvac/core/plugin'
 import { damageOf } from './formats.js'
 import type { Passage } from './passages.js'
 import { splitDocument } from './split-document.js'
@@ -15,6 +16,12 @@ const MAX_SPLIT_MS = 20_000
 
 /** Heap of the thread, in MiB. */
 const MAX_THREAD_MIB = 256
+
+function reasonOf (err: unknown): string {
+  return isMissingThread(err)
+    ? 'its thread has no file in a bundle: leave @polyvac/documents out of the bundle (`external`) and install it beside it'
+    : (err as Error).message
+}
 
 /** Splits the documents of one refresh; close it at its end. */
 export class DocumentSplitter {
@@ -54,7 +61,7 @@ export class DocumentSplitter {
     } catch (err) {
       await this.close()
       signal.throwIfAborted()
-      this.#logProblem(source, limit.isLate() ? 'it takes too long' : (err as Error).message)
+      this.#logProblem(source, limit.isLate() ? 'it takes too long' : reasonOf(err))
       if (limit.isLate()) return undefined
     } finally {
       limit.end()

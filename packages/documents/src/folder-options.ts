@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { realpath, stat } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import type { Log, VacConfig } from '@polyvac/core'
 import {
@@ -9,6 +8,7 @@ import {
 import { PARSERS } from './formats.js'
 import { FolderNotFoundError, InvalidOptionError } from './errors.js'
 import { PORT } from './model-server.js'
+import { packageRequire } from './package-require.js'
 
 /** Progress of the first index or a refresh. `files` and `passages` are totals so far. */
 export interface IndexProgress {
@@ -93,8 +93,6 @@ export interface FolderSettings {
   readonly late: Set<string>
 }
 
-const require = createRequire(import.meta.url)
-
 /** Names that are remembered for `warnOnce`; problems of further ones are not logged. */
 const MAX_WARNINGS = 1_000
 
@@ -155,7 +153,7 @@ export async function folderSettings (options: FolderOptions): Promise<FolderSet
 
 function isInstalled (name: string): boolean {
   try {
-    return require.resolve(name) !== ''
+    return packageRequire().resolve(name) !== ''
   } catch {
     return false
   }

@@ -1,5 +1,6 @@
-import { createRequire } from 'node:module'
+import { isMissingModule } from '@polyvac/core/plugin'
 import { stemmer as stemEnglish } from 'stemmer'
+import { packageRequire } from './package-require.js'
 import { STOP_WORDS } from './stop-words.js'
 
 /** Languages with stop words, and with stemmers where they have endings; all other text is indexed without stems. */
@@ -82,7 +83,6 @@ const SAMPLE = 400
 /** Cached stems of one language; the cache is emptied when full. */
 const MAX_STEMS = 20_000
 
-const require = createRequire(import.meta.url)
 // @keyed none: the keys are the languages of the code
 const stemmers = new Map<Language, (word: string) => string>([['en', stemEnglish]])
 // @keyed none: the keys are the languages of the code
@@ -166,7 +166,7 @@ export function stopWordsOf (language: Language): ReadonlySet<string> {
   let list = stops.get(language)
   if (list === undefined) {
     const name = NAMES[language as keyof typeof NAMES]
-    const { stopwords } = name === undefined ? { stopwords: [] } : require(`@orama/stopwords/${name}`) as { stopwords: readonly string[] }
+    const { stopwords } = (name === undefined ? { stopwords: [] } : load(`@orama/stopwords/${name}`) ?? { stopwords: [] }) as { stopwords: readonly string[] }
     const own = QUESTION_WORDS[language]?.split(/\s+/) ?? []
     const words = [...stopwords, ...own].filter(word => !NOT_STOP.has(word))
     // Greek words are compared without accents
@@ -174,6 +174,20 @@ export function stopWordsOf (language: Language): ReadonlySet<string> {
     stops.set(language, list)
   }
   return list
+}
+
+let isWarned = false
+
+/** A table of a package; undefined, with a warning, in a bundle without `node_modules`: a bundler does not find it. */
+function load (module: string): unknown {
+  try {
+    return packageRequire()(module)
+  } catch (err) {
+    if (!isMissingModule(err)) throw err
+    if (!isWarned) process.emitWarning('search finds less in languages other than English: @orama/stopwords and @orama/stemmers are not installed beside the bundle')
+    isWarned = true
+    return undefined
+  }
 }
 
 /** Equal for words of the same root, without accents. The stemmer is loaded when the language first occurs. */
@@ -203,7 +217,8 @@ function stemmerOf (language: Language): (word: string) => string {
   let stem = stemmers.get(language)
   if (stem === undefined) {
     const name = NAMES[language as keyof typeof NAMES]
-    stem = name === undefined ? word => word : (require(`@orama/stemmers/${name}`) as { stemmer: (word: string) => string }).stemmer
+    const loaded = name === undefined ? undefined : load(`@orama/stemmers/${name}`) as { stemmer: (word: string) => string } | undefined
+    stem = loaded?.stemmer ?? (word => word)
     stemmers.set(language, stem)
   }
   return stem

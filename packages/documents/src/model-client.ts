@@ -1,5 +1,5 @@
 // The optional packages that call models, and the reasons for their failures.
-import { MemoryBudgetError } from '@polyvac/core/plugin'
+import { isMissingModule, MemoryBudgetError } from '@polyvac/core/plugin'
 import { ModelRedirectError, ModelSdkMissingError } from './errors.js'
 
 /** Codes of connections that could not be opened. */
@@ -18,7 +18,7 @@ export async function loadSdk (): Promise<[typeof import('ai'), typeof import('@
   try {
     return await Promise.all([import('ai'), import('@ai-sdk/openai-compatible')])
   } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    if (!isMissingModule(error)) throw error
     const cause = Object.assign(new ModelSdkMissingError(), { cause: error })
     throw new ModelError(cause.message, { cause })
   }

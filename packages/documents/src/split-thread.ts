@@ -1,6 +1,7 @@
 // Runs in a thread of document-splitter.ts: it splits one document after the other, and sends the passages in parts.
 import { parentPort } from 'node:worker_threads'
 import { extname } from 'node:path'
+import { isMissingModule } from '@polyvac/core/plugin'
 import { damageOf, PARSERS, splitBinary } from './formats.js'
 import { splitDocument } from './split-document.js'
 import type { Passage } from './passages.js'
@@ -24,11 +25,9 @@ parentPort?.on('message', async ({ source, text }: SplitJob) => {
     if (damage !== undefined) throw new Error(damage)
     all = typeof text === 'string' ? splitDocument(source, text) : await splitBinary(source, text)
   } catch (err) {
-    const { code, message } = err as NodeJS.ErrnoException
     const parser = PARSERS[extname(source).toLowerCase()]
     // a parser that is installed may itself lack a package
-    const isMissing = code === 'ERR_MODULE_NOT_FOUND' && message.includes(`'${parser}'`)
-    const problem = isMissing ? `install ${parser} to read it` : message
+    const problem = parser !== undefined && isMissingModule(err, parser) ? `install ${parser} to read it` : (err as Error).message
     parentPort?.postMessage({ passages: [], end: true, leftOut: 0, problem } satisfies SplitPart)
     return
   }

@@ -1,7 +1,7 @@
 import type { Authenticate } from '@polyvac/core'
 import {
-  callback, flag, integer, isRecord, isStateKey, milliseconds, optional, packageVersion, required, text, texts, withMethod,
-  type OptionRules
+  callback, flag, integer, isRecord, isStateKey, milliseconds, optional, required, text, texts, withMethod,
+  type OptionRules, VERSION
 } from '@polyvac/core/plugin'
 import type { TaskStore } from '@polyvac/tasks'
 import type { ProtectedResource } from './protected-resource.js'
@@ -114,7 +114,7 @@ export const OPTIONS = {
   sources: required(optional('a list of tool sources, such as [vacTools(vacs)]', areSources)),
   name: text('polyvac'),
   title: text(),
-  version: text(packageVersion(import.meta.url)),
+  version: text(VERSION),
   instructions: text(),
   authenticate: callback(),
   protectedResource: optional('an object with a list of `authorizationServers`',

@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { SqliteDriverMissingError } from './errors.js'
 
 /** Values that both drivers bind alike. For `undefined` and booleans one driver throws, and the other converts them. */
@@ -85,12 +84,17 @@ interface BetterStatement extends DriverStatement { pluck (on: boolean): BetterS
 interface NodeStatement extends DriverStatement { setReturnArrays? (on: boolean): void }
 
 function openNodeSqlite (path: string): SqliteDatabase {
-  const { DatabaseSync } = withoutExperimentalWarning(() => createRequire(import.meta.url)('node:sqlite')) as
+  const { DatabaseSync } = withoutExperimentalWarning(() => process.getBuiltinModule('node:sqlite')) as unknown as
     { DatabaseSync: new (path: string) => DriverDatabase<NodeStatement> }
   return wrap('node:sqlite', new DatabaseSync(path), (database, sql) => {
     const statement = database.prepare(sql)
     return (...values) => statement.all(...values).map(row => firstValue(row as SqliteRow))
   })
+}
+
+/** A bundle calls `require()` where the source calls `import()`. */
+function isMissingPackage (error: unknown): boolean {
+  return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(String((error as NodeJS.ErrnoException).code))
 }
 
 const INSTALL = 'run `npm i better-sqlite3@12`'
@@ -101,7 +105,7 @@ async function openBetterSqlite (path: string): Promise<SqliteDatabase> {
   try {
     Database = (await import('better-sqlite3' as string)).default
   } catch (error) {
-    const [reason, remedy] = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
+    const [reason, remedy] = isMissingPackage(error)
       ? ['better-sqlite3 is not installed', INSTALL]
       : [`better-sqlite3 does not load: ${(error as Error).message}`, REBUILD]
     throw Object.assign(new SqliteDriverMissingError(process.versions.node, reason, remedy), { cause: error })

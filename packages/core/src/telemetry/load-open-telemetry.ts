@@ -1,4 +1,5 @@
 /** Apart from `open-telemetry.ts`: declarations for applications must not need the types of an optional peer. */
+import { isMissingModule } from '../own-files.js'
 
 const PACKAGE = '@opentelemetry/api'
 let loaded: unknown
@@ -10,8 +11,7 @@ let loading: Promise<void> | undefined
  */
 export function loadOpenTelemetry (): Promise<void> {
   loading ??= import(PACKAGE).then(api => { loaded = api }, (err: unknown) => {
-    const { code, message } = err as { code?: unknown, message?: unknown }
-    if (code !== 'ERR_MODULE_NOT_FOUND' || !String(message).includes(PACKAGE)) throw err
+    if (!isMissingModule(err, PACKAGE)) throw err
   })
   return loading
 }

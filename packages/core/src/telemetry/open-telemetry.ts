@@ -1,5 +1,5 @@
 import type * as Api from '@opentelemetry/api'
-import { packageVersion } from '../package-version.js'
+import { VERSION } from '../version.js'
 import { loadedModule } from './load-open-telemetry.js'
 
 export type OpenTelemetry = typeof Api
@@ -11,7 +11,6 @@ export function openTelemetry (): OpenTelemetry | undefined {
 
 /** The scope of all spans and instruments. */
 export const SCOPE = 'polyvac'
-export const VERSION = packageVersion(import.meta.url)
 
 let known: Api.TracerProvider | undefined
 let tracer: Api.Tracer | undefined

@@ -1,4 +1,4 @@
-import { packageVersion } from '@polyvac/core/plugin'
+import { VERSION } from '@polyvac/core/plugin'
 import { MODERN_META, MODERN_REVISIONS, UI_EXTENSION } from '@polyvac/mcp-protocol'
 import type { CallOptions } from './call-options.js'
 
@@ -14,7 +14,7 @@ export const CLIENT_CAPABILITIES = {
   sampling: {},
   extensions: { [UI_EXTENSION]: { mimeTypes: ['text/html;profile=mcp-app'] } }
 } as const
-export const CLIENT_INFO = { name: 'polyvac-mcp-gateway', version: packageVersion(import.meta.url) } as const
+export const CLIENT_INFO = { name: 'polyvac-mcp-gateway', version: VERSION } as const
 
 /** `_meta` of every request of this revision. */
 export const ENVELOPE = {

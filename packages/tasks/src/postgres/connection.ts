@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import { InvalidStoreOptionError, StoreClosedError, StoreDatabaseError } from '../errors.js'
 import type { TaskLogger } from '../logger.js'
-import { isBroken, openError, unavailable, type Target } from './errors.js'
+import { isBroken, isMissingPackage, openError, unavailable, type Target } from './errors.js'
 import { Listener } from './listener.js'
 import type { PostgresPool } from './options.js'
 
@@ -208,7 +208,7 @@ async function importDriver (): Promise<typeof pg> {
   try {
     return (await import('pg')).default
   } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    if (!isMissingPackage(error)) throw error
     throw new StoreDatabaseError('PostgreSQL', 'the packages pg and pg-boss are missing; run npm install pg pg-boss@12.35.0')
   }
 }

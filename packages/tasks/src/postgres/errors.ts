@@ -12,6 +12,11 @@ function sqlState (error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as object) ? code : undefined
 }
 
+/** Whether `import()` failed since a package is missing; a bundle calls `require()` in its place. */
+export function isMissingPackage (error: unknown): boolean {
+  return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(String((error as DatabaseError).code))
+}
+
 /** Whether the connection cannot be used any more. */
 export function isBroken (error: unknown): boolean {
   const state = sqlState(error)

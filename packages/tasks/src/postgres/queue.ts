@@ -3,6 +3,7 @@ import type { PgBoss } from 'pg-boss'
 import { StoreDatabaseError } from '../errors.js'
 import type { TaskLogger } from '../logger.js'
 import type { Connection, Session } from './connection.js'
+import { isMissingPackage } from './errors.js'
 
 /** Time without a heartbeat after which pg-boss gives a job to another worker: its shortest. */
 const HEARTBEAT_S = 10
@@ -159,7 +160,7 @@ async function importBoss (): Promise<typeof import('pg-boss')> {
   try {
     return await import('pg-boss')
   } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    if (!isMissingPackage(error)) throw error
     throw new StoreDatabaseError('PostgreSQL', 'the package pg-boss is missing; run npm install pg-boss@12.35.0')
   }
 }
