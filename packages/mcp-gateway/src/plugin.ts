@@ -1,6 +1,6 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
-  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, mayUse, OpenCalls, ownTime, refuseOtherMethods,
+  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, mayUse, OpenCalls, ownTime, parseJson, refuseOtherMethods,
   schemaValidator, traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -61,8 +61,8 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
 
   await traceRequests(app)
   boundMemory(app)
-  // Fastify would read a text, which then fails as a body that is not an object
-  app.removeContentTypeParser('text/plain')
+  // those of the app may return bytes, for signatures
+  parseJson(app)
   const refuseOthers = refuseOtherMethods(app)
   const tags = ['mcp-gateway']
   app.setValidatorCompiler(schemaValidator)

@@ -1,7 +1,7 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac } from '@polyvac/core'
 import {
-  authenticateCallers, boundMemory, hideRoutes, jsonSerializer, OpenStreams, readOptions, registerStreams, RouteTable, schemaValidator, sendEvents,
+  authenticateCallers, boundMemory, hideRoutes, jsonSerializer, OpenStreams, parseJson, readOptions, registerStreams, RouteTable, schemaValidator, sendEvents,
   sendText, streamRoute, traceRequests, vacInfo, vacsFor, type ExposedVacs
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -29,8 +29,8 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   const table = new RouteTable(app)
   boundMemory(app, stallMs)
   if (!openapi) hideRoutes(app)
-  // Fastify would read a text, which then fails as a body that is not an object
-  app.removeContentTypeParser('text/plain')
+  // those of the app may return bytes, for signatures
+  parseJson(app)
   app.setValidatorCompiler(schemaValidator)
   app.setSerializerCompiler(jsonSerializer)
   app.setErrorHandler(failureHandler(({ body }) => body))

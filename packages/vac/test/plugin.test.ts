@@ -194,3 +194,27 @@ test('its scopes have names, each route has an operationId, and `openapi: false`
     t.notMatch(app.printPlugins(), /anonymous|=>/)
   }
 })
+
+test('the parsers of an app, which return bytes, a raw text or nothing, are those of its own routes alone', async t => {
+  const parsers: Array<[string, 'buffer' | 'string', (body: string | Buffer) => unknown]> = [
+    ['bytes', 'buffer', body => body],
+    ['a text', 'string', body => body],
+    ['the raw body beside the parsed one', 'buffer', body => ({ raw: body, parsed: JSON.parse(String(body)) })]
+  ]
+  for (const [name, parseAs, parse] of [...parsers, undefined].map(one => one ?? (['none'] as const))) {
+    const app = Fastify()
+    app.removeAllContentTypeParsers()
+    if (parse !== undefined) app.addContentTypeParser('application/json', { parseAs }, (_request, body, done) => { done(null, parse(body)) })
+    app.post('/webhook', async request => ({ type: Buffer.isBuffer(request.body) ? 'bytes' : typeof request.body }))
+    await app.register(vacPlugin, { vacs: createVacs({ vacs: ['bot'], streamInterpreter: q => q }) })
+    const post = async (url: string, payload: object) => await app.inject({ method: 'POST', url, payload })
+    for (const [url, payload] of [
+      ['/vac/bot', { user_input: 'hi' }], ['/vac/streaming/bot', { user_input: 'hi' }],
+      ['/openai/v1/chat/completions', { model: 'bot', messages: [{ role: 'user', content: 'hi' }] }]
+    ] as const) t.match(await post(url, payload), { statusCode: 200, body: /hi/ }, `${name} ${url}`)
+    const own = await post('/webhook', { a: 1 })
+    if (parse === undefined) t.equal(own.statusCode, 415)
+    else t.strictSame(own.json(), { type: name === 'bytes' ? 'bytes' : name === 'a text' ? 'string' : 'object' })
+    await app.close()
+  }
+})
