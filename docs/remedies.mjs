@@ -32,7 +32,7 @@ export const remedies = {
   METHOD_NOT_ALLOWED: { seen: 'caller', means: 'The path exists, but not with this method. The header `Allow` lists the methods.', remedy: 'Send one of them.' },
   VAC_HAS_NO_MEMORY: { seen: 'caller', means: 'The VAC has no memory that could be searched.', remedy: 'Search a VAC that `GET /vac` lists with `memory: true`, or add a `memory` entry to this one.' },
   VAC_NOT_FOUND: { seen: 'caller', means: 'No VAC has that name.', remedy: 'Use the near match in `message`, or a name from `GET /vac`.' },
-  BODY_TOO_LARGE: { seen: 'caller', status: 413, means: 'The body is larger than the bound.', remedy: 'Send less, or raise `bodyLimit`.' },
+  BODY_TOO_LARGE: { seen: 'caller', status: 413, means: 'The body is larger than the bound; `message` names it.', remedy: 'Send less, or raise `service.limits.body` of the configuration, which is `bodyLimit` of each plugin.' },
   UNSUPPORTED_MEDIA_TYPE: { seen: 'caller', status: 415, means: 'The body is not of a type that the route takes, or is compressed with a `Content-Encoding`.', remedy: 'Send the `Content-Type` that the message names, in most cases `application/json`, and the body uncompressed.' },
   METRICS_PACKAGE_MISSING: { seen: 'start', means: '`telemetry.prometheus` is on, and a package of OpenTelemetry that it uses is not installed.', remedy: 'Run `npm install @opentelemetry/exporter-prometheus@0.222 @opentelemetry/sdk-metrics@2`, or switch it off.' },
   CALL_ABORTED: { seen: 'caller', means: 'The caller disconnected, or the program aborted the call.', remedy: 'Nothing to do if that was intended.' },

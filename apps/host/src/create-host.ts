@@ -15,7 +15,7 @@ import { sendBrowserHeaders } from './browser-headers.js'
 import { CallerCounts } from './caller-counts.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
-import { limitRequests } from './limits.js'
+import { bodyLimitOf, limitRequests } from './limits.js'
 import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
@@ -102,6 +102,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   guardConnections(app, connections, isProxyOf(options.server?.trustProxy ?? isProxy))
   const { memory_budget: budget } = settings.switches
   if (budget !== undefined) memoryBudget.limit = budget * 1024 * 1024
+  const { bodyLimit, limits } = bodyLimitOf(settings.switches.limits)
   logRefusals(app)
   spreadRequests(app)
   const { watchDocuments, onIndexing } = options
@@ -172,7 +173,6 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches)
     await sendBrowserHeaders(app, settings.switches)
-    const { limits } = settings.switches
     if (limits !== undefined) await limitRequests(app, limits, counts, connections.max_per_address)
     guardOperations(app, authenticate, settings.switches.auth?.open)
     await registerOpenApi(app, version, authenticate)
@@ -190,13 +190,14 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     captureContent(capture)
     if (prometheus === true) await serveMetrics(app)
     measure(app, { vacs, tasks: () => tasks?.store, gateway })
-    await app.register(vacPlugin, { vacs, authenticate, stallMs })
+    await app.register(vacPlugin, { vacs, authenticate, stallMs, bodyLimit })
     await registerHome(app, { vacs, version, authenticate, protocols: () => protocols, publicUrl: () => settings.switches.public_url })
     protocols = await registerProtocols(app, {
       vacs,
       settings,
       authenticate,
       stallMs,
+      bodyLimit,
       protectedResource,
       tasks: sharedTasks,
       gateway,
@@ -222,7 +223,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   }
 
   async function openSharedTasks (): Promise<HostTasks> {
-    const { tasks: stored, limits } = settings.switches
+    const { tasks: stored } = settings.switches
     // without a configuration file, no file is written into the working directory, which may have another program's
     // tasks
     const opened = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, { stateKey: givenKey, ownerShare: limits?.owner_share })

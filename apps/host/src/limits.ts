@@ -1,11 +1,11 @@
 import underPressure from '@fastify/under-pressure'
 import type { ServiceConfig } from '@polyvac/core'
 import {
-  addressBlock, auditRequest, CallPlace, Disconnects, isInner, outerOf, ownerOf, OwnerSlots, placeOf, setOwnerShare, setPlace, type CallerBound
+  addressBlock, auditRequest, CallPlace, Disconnects, isInner, memoryBudget, outerOf, ownerOf, OwnerSlots, placeOf, setOwnerShare, setPlace, type CallerBound
 } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { CallerCounts } from './caller-counts.js'
-import { OverloadedError, RateLimitError } from './errors.js'
+import { HostOptionsError, OverloadedError, RateLimitError } from './errors.js'
 import type { MinuteCounts } from './minute-counts.js'
 
 type Limits = NonNullable<ServiceConfig['limits']>
@@ -14,6 +14,20 @@ type Limits = NonNullable<ServiceConfig['limits']>
 const SAMPLE_MS = 1_000
 /** Routes by which operators look at a service that is overloaded, and decide about a restart. */
 const WATCHED = ['/health', '/ready', '/metrics']
+
+/**
+ * The bound of request bodies, in bytes, apart from those of callers; each undefined where it is not set.
+ * @throws HOST_OPTIONS where no such body would be within the memory budget: each is held as bytes and as values
+ */
+export function bodyLimitOf (given: Limits | undefined): { readonly bodyLimit: number | undefined, readonly limits: Limits | undefined } {
+  if (given?.body === undefined) return { bodyLimit: undefined, limits: given }
+  const { body, ...limits } = given
+  const most = Math.floor(memoryBudget.limit / 2)
+  if (body > most) {
+    throw new HostOptionsError(`service.limits.body: ${body} bytes is more than half of the memory budget; set at most ${most}, or raise service.memory_budget`)
+  }
+  return { bodyLimit: body, limits: Object.keys(limits).length === 0 ? undefined : limits }
+}
 
 /**
  * Bounds the calls of each address, before its caller is known, and of each owner: in a minute, and at once. Each

@@ -12,6 +12,8 @@ export interface ProtocolParts {
   readonly authenticate: HostOptions['authenticate']
   /** Longest time in ms that a reader may take nothing. */
   readonly stallMs?: number
+  /** Most bytes of a request body; undefined: the default of each plugin. */
+  readonly bodyLimit?: number | undefined
   readonly protectedResource?: HostOptions['protectedResource']
   /** Opens the task engine at the first call. */
   readonly tasks: () => Promise<HostTasks>
@@ -76,7 +78,7 @@ export const PROTOCOLS: readonly Protocol[] = [
       ['POST', '/mcp/resources/read']
     ],
     error: { code: 'MCP_GATEWAY_NOT_ENABLED', message: 'MCP gateway not enabled: set mcp_servers' },
-    options: async ({ gateway, authenticate, settings }) => ({ gateway, authenticate, publicUrl: settings.switches.public_url || undefined })
+    options: async ({ gateway, authenticate, settings, bodyLimit }) => ({ gateway, authenticate, publicUrl: settings.switches.public_url || undefined, bodyLimit })
   },
   {
     // it uses the routes of the others
@@ -123,7 +125,7 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
 }
 
 /** Options of `@polyvac/a2a`. Its signing keys are kept beside the tasks, so that a restart does not change them. */
-async function a2aOptions ({ vacs, settings, authenticate, stallMs, tasks }: ProtocolParts, loaded: Module): Promise<Record<string, unknown>> {
+async function a2aOptions ({ vacs, settings, authenticate, stallMs, bodyLimit, tasks }: ProtocolParts, loaded: Module): Promise<Record<string, unknown>> {
   const module = loaded as unknown as typeof import('@polyvac/a2a')
   const { a2a_vac_names: vacNames, a2a = {}, public_url: publicUrl, push } = settings.switches
   const { store, keys: place } = await tasks()
@@ -138,6 +140,7 @@ async function a2aOptions ({ vacs, settings, authenticate, stallMs, tasks }: Pro
     mcpPath: isOn(settings.switches.enable_mcp_server) ? '/mcp' : undefined,
     authenticate,
     stallMs,
+    bodyLimit,
     rootRpc: true,
     defaultVac: a2a.default_vac,
     inputModes: a2a.input_modes,
@@ -160,18 +163,18 @@ function grpcUrl ({ host = GRPC_HOST, port, url }: GrpcConfig): string | undefin
 }
 
 /** A2A over gRPC where the configuration asks for it. @throws A2A_GRPC_MISSING */
-async function serveGrpc (app: FastifyInstance, { settings }: ProtocolParts, load: LoadPlugin): Promise<void> {
+async function serveGrpc (app: FastifyInstance, { settings, bodyLimit }: ProtocolParts, load: LoadPlugin): Promise<void> {
   const { grpc } = settings.switches.a2a ?? {}
   if (grpc === undefined) return
   const { host = GRPC_HOST, port } = grpc
   const module = await load('@polyvac/a2a/grpc')
-  await (module?.a2aGrpc as (app: FastifyInstance, options: object) => Promise<unknown>)(app, { host, port })
+  await (module?.a2aGrpc as (app: FastifyInstance, options: object) => Promise<unknown>)(app, { host, port, maxMessageBytes: bodyLimit })
 }
 
 /** Options of `@polyvac/mcp-server`: VACs, their documents, tools of external MCP servers, the task store of A2A. */
 async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources }: Module,
   log: FastifyBaseLogger): Promise<Record<string, unknown>> {
-  const { vacs, settings, authenticate, protectedResource, gateway, stateKey } = parts
+  const { vacs, settings, authenticate, protectedResource, gateway, stateKey, bodyLimit } = parts
   const { public_url: publicUrl, auth } = settings.switches
   const announcedScopes = auth?.jwt?.announce_scopes === true
     ? () => [...vacs.list().map(({ name }) => `vac:${name}`), ...(gateway?.status() ?? []).map(({ name }) => `tool:${name}`)]
@@ -185,6 +188,7 @@ async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources 
     authenticate,
     protectedResource: protectedResource !== undefined && announcedScopes !== undefined ? { ...protectedResource, announcedScopes } : protectedResource,
     publicUrl: publicUrl || undefined,
+    bodyLimit,
     // the host checks them on all routes
     allowedHosts: ['*'],
     allowedOrigins: ['*'],

@@ -9,6 +9,7 @@ import { test, type Test } from 'tap'
 import { postgresServer, query } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
 import { createHost, type HostOptions } from '../src/index.js'
+import { bodyLimitOf } from '../src/limits.js'
 
 const A2A = { enable_a2a_agent: true, tasks: { store: 'memory' } } as const
 
@@ -192,4 +193,36 @@ test('replicas with one database add up the requests of a caller, and each count
   for (let i = 0; i < 6; i++) t.equal((await one!.ask('bob')).statusCode, 200, 'callers are served')
   t.equal((await one!.ask('bob')).statusCode, 429, 'and bounded')
   await server.start()
+})
+
+test('one key bounds the bodies of all routes, and a refusal names the limit and the key', async t => {
+  const { ask } = await hostWith(t, { body: 3_000_000 }, { ...A2A, enable_mcp_server: true, mcp_servers: [{ name: 'none', command: 'no-such-command' }] })
+  const routes = (text: string): Array<readonly [string, object]> => {
+    const message = { role: 'user', messageId: '1', parts: [{ kind: 'text', text }] }
+    return [
+      ['/vac/docs', { user_input: text }],
+      ['/vac/docs/search', { query: 'x', more: text }],
+      ['/openai/v1/chat/completions', { model: 'docs', messages: [{ role: 'user', content: text }] }],
+      ['/a2a', { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }],
+      ['/a2a/tasks/send', { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_docs', input: { query: text } } }],
+      ['/mcp', { jsonrpc: '2.0', id: 1, method: 'ping', params: { _meta: { text } } }],
+      ['/mcp/call', { server: 'none', tool: 'x', arguments: { text } }]
+    ]
+  }
+  const headers = { accept: 'application/json, text/event-stream' }
+  for (const [url, payload] of routes('x'.repeat(2_900_000))) t.not((await ask('alice', url, payload, headers)).statusCode, 413, url)
+  for (const [url, payload] of routes('x'.repeat(3_000_000))) {
+    t.match(await ask('alice', url, payload, headers), { statusCode: 413, body: /larger than 3000000 bytes.*service\.limits\.body/ }, url)
+  }
+})
+
+test('a bound of bodies beyond the memory budget is refused, and bounds no caller', async t => {
+  const used = memoryBudget.limit
+  t.teardown(() => { memoryBudget.limit = used })
+  await t.rejects(createHost({ vacs: ['docs'], stream_interpreter: 'echo', memory_budget: 4, limits: { body: 3_000_000 } }), {
+    code: 'HOST_OPTIONS', message: 'service.limits.body: 3000000 bytes is more than half of the memory budget; set at most 2097152, or raise service.memory_budget'
+  })
+  t.match(bodyLimitOf({ body: 5 }), { bodyLimit: 5, limits: undefined })
+  t.match(bodyLimitOf({ body: 5, address: { at_once: 1 } }), { limits: { address: { at_once: 1 } } })
+  t.strictSame(bodyLimitOf(undefined), { bodyLimit: undefined, limits: undefined })
 })

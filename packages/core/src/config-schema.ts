@@ -177,13 +177,16 @@ export const ServiceConfig = Type.Object({
       requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one address in a minute, also those without valid credentials' })),
       at_once: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one address at once, as for an owner; default a quarter of `connections.max`' }))
     }, { additionalProperties: false, description: 'bounds for each address; of IPv6 a network of 64 bits is one' })),
+    body: Type.Optional(Type.Integer({
+      minimum: 1, description: 'bytes of a request body, on all routes; half of `memory_budget` at most; default 1 MiB, and 4 MiB at /mcp'
+    })),
     owner_share: Type.Optional(Type.Number({
       exclusiveMinimum: 0, maximum: 1, description: 'part of the memory budget, of shared places and of the task store that one owner may have; default 0.25'
     })),
     event_loop_delay: Type.Optional(Type.Number({
       minimum: 0.02, maximum: 60, description: 'seconds of delay of the event loop, on average over a second, past which requests are refused with 503; default: none are'
     }))
-  }, { additionalProperties: false, description: 'bounds of callers; none by default' })),
+  }, { additionalProperties: false, description: 'bounds of callers, and of their requests; none of callers by default' })),
   load_timeout: Type.Optional(Type.Number({
     exclusiveMinimum: 0, maximum: 3_600, description: 'seconds for loading an interpreter or memory module, and for opening a memory; default: 30'
   })),

@@ -12,9 +12,11 @@ export interface Failure {
   readonly body: ErrorBody
 }
 
+/** What is read of a request that failed. */
+type FailedRequest = Pick<FastifyRequest, 'id' | 'headers'> & { readonly routeOptions?: Pick<FastifyRequest['routeOptions'], 'bodyLimit'> }
+
 /** Errors of Fastify about a request, with the codes of this project and the remedy. */
 const FASTIFY_CODES: Readonly<Record<string, { code: string, message: string }>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: { code: 'BODY_TOO_LARGE', message: 'the body is larger than this service takes; send a smaller one' },
   FST_ERR_CTP_INVALID_JSON_BODY: { code: 'INVALID_JSON', message: 'the body is not valid JSON, or has a forbidden key (__proto__, constructor.prototype); check it' },
   FST_ERR_CTP_EMPTY_JSON_BODY: { code: 'INVALID_JSON', message: 'the body is empty; send a JSON object' },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: 'INVALID_BODY', message: 'the body is not as long as its Content-Length states' },
@@ -27,7 +29,7 @@ const FASTIFY_CODES: Readonly<Record<string, { code: string, message: string }>>
  * below 500, since such texts are written for callers; of any other error they learn the status, such as the 503 of
  * @fastify/under-pressure.
  */
-export function failureOf (err: unknown, request: Pick<FastifyRequest, 'id' | 'headers'>): Failure {
+export function failureOf (err: unknown, request: FailedRequest): Failure {
   const requestId = request.id
   if (err instanceof InvalidRequestError) {
     const { code, message, details } = err
@@ -43,6 +45,12 @@ export function failureOf (err: unknown, request: Pick<FastifyRequest, 'id' | 'h
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     const text = unsupportedType(request)
     return failure(415, { code: 'UNSUPPORTED_MEDIA_TYPE', message: text }, requestId)
+  }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const limit = request.routeOptions?.bodyLimit
+    const most = limit === undefined ? 'this service takes' : `${limit} bytes, which is the limit here`
+    const text = `the body is larger than ${most}; send a smaller one, or raise service.limits.body (the option bodyLimit of the plugin)`
+    return failure(413, { code: 'BODY_TOO_LARGE', message: text }, requestId)
   }
   const own = code === undefined ? undefined : FASTIFY_CODES[code]
   if (own !== undefined) return failure(statusOf(err) ?? 400, own, requestId)
