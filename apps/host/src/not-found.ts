@@ -29,8 +29,9 @@ export function registerNotFound (app: FastifyInstance, names: () => readonly st
 
   /** The path that was most likely meant: without its last slash, with the prefix of the routes, or the nearest one. */
   function hint (path: string): string | undefined {
-    const bare = path.replace(/\/+$/, '') || '/'
-    if (table.methodsOf(bare).length > 0) return bare
+    const meant = table.meant(path)
+    if (meant !== undefined) return meant
+    const bare = path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
     const fixed = table.routes.map(({ url }) => url).filter(url => !/[:*]/.test(url) && url !== '/')
     const name = bare.slice(bare.lastIndexOf('/') + 1)
     if (names().includes(name)) return `/vac/${name}`

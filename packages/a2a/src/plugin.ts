@@ -1,6 +1,6 @@
 import type { Authenticate } from '@polyvac/core'
 import {
-  authenticateCallers, boundMemory, callerOfFields, currentCaller, errorHandler, exposedVacs, failureOf, hideRoutes, mayUse, memoryBudget,
+  authenticateCallers, boundMemory, callerOfFields, currentCaller, errorHandler, exposedVacs, failureOf, describeRoutes, mayUse, memoryBudget,
   OpenStreams, readOptions, registerStreams, setRetryAfter, traceRequests, vacOfSkill, vacsFor, type CallerFields, type ExposedVacs, VERSION
 } from '@polyvac/core/plugin'
 import { ownerOfKey, type Delivery } from '@polyvac/tasks'
@@ -88,7 +88,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
 
   await traceRequests(app)
   boundMemory(app, read.stallMs)
-  if (!read.openapi) hideRoutes(app)
+  describeRoutes(app, read.openapi)
   await registerStreams(app)
   app.setErrorHandler(errorHandler((err, request, reply) => {
     const { status, body } = failureOf(err, request)

@@ -14,7 +14,7 @@ const CHARS_PER_VALUE = 32
 /**
  * Converts the result of an interpreter to the one result shape of contract section 1.
  * @param result text, an object with `answer`, `{ output: { content, metadata } }`, `{ input_required }`, `{
- * auth_required }`, or nothing
+ * auth_required }`, `{ tool_calls }`, or nothing
  * @param streamed the text streamed so far: the answer of an interpreter that never gives one
  * @param maxObjectChars most JSON of an object, in characters: converting it blocks the event loop
  * @throws VAC_INVALID_RESULT for anything else, and for an object that is too large or not plain JSON data
@@ -51,6 +51,7 @@ function textOf (answer: unknown, extras: Record<string, unknown>, streamed: str
   if (typeof answer === 'string') return answer
   const asked = askedBack(extras)
   if (asked !== undefined) return streamed === '' ? asked.text : streamed
+  if (Array.isArray(extras.tool_calls)) return streamed
   if (isRecord(extras.output) && typeof extras.output.content === 'string') return extras.output.content
   return answer === undefined && streamed !== '' ? streamed : undefined
 }

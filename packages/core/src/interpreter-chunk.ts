@@ -27,7 +27,7 @@ export function toChunk (vac: string, value: unknown): string | Progress | undef
 /** Whether an object ends an answer. */
 export function isAnswerObject (value: unknown): boolean {
   return typeof value === 'object' && value !== null &&
-    ('answer' in value || 'input_required' in value || 'auth_required' in value || 'output' in value || 'source_documents' in value)
+    ('answer' in value || 'tool_calls' in value || 'input_required' in value || 'auth_required' in value || 'output' in value || 'source_documents' in value)
 }
 
 /** Whether a chunk is the final Answer. */

@@ -18,6 +18,11 @@ export interface FinalAnswer {
   readonly rejected?: boolean | undefined
   /** Over A2A 0.3 and 1.0 `answer` is sent as a message, and no task is kept. For small talk. */
   readonly as_message?: boolean | undefined
+  /**
+   * Calls of tools of the request, in a chat completion of OpenAI to an interpreter that takes `tools`: `{ id, name,
+   * input }`. The client calls them, and asks again with the results in the history.
+   */
+  readonly tool_calls?: readonly unknown[] | undefined
   readonly [key: string]: unknown
 }
 
@@ -82,7 +87,8 @@ export interface Interpreter {
     | void
   /**
    * The parameters of OpenAI's chat completions that it reads from `extra.openai`, such as `tools`, `response_format`,
-   * `stop`, `logprobs`, and `images`, `audio` and `files` in messages. Requests with others are refused.
+   * `stop`, `logprobs`, and `images`, `audio` and `files` in messages. Requests with others are refused, except `tools`
+   * that it may leave unused.
    */
   openai?: readonly string[]
 }

@@ -19,9 +19,20 @@ export function openApiSchema (fields: OpenApiFields): FastifySchema {
 /** Keeps a route out of the document of @fastify/swagger. */
 export const HIDDEN = openApiSchema({ hide: true })
 
-/** For `openapi: false` of a plugin: leaves the routes of its scope out of the document of @fastify/swagger. */
-export function hideRoutes (scope: FastifyInstance): void {
+function hideRoutes (scope: FastifyInstance): void {
   scope.addHook('onRoute', route => { route.schema = { ...route.schema, ...HIDDEN } })
+}
+
+/**
+ * Prepares the routes of a scope for the document of @fastify/swagger. A transform of the application for schemas of
+ * another kind, as that of zod, throws on JSON Schema; an application with such schemas has its own compiler, and there
+ * the routes leave the transform out. Call it before the scope sets a compiler.
+ * @param openapi false: the document leaves them out
+ */
+export function describeRoutes (scope: FastifyInstance, openapi: boolean): void {
+  if (!openapi) hideRoutes(scope)
+  if (scope.validatorCompiler === undefined) return
+  scope.addHook('onRoute', route => { route.config = { swaggerTransform: false, ...route.config } as NonNullable<typeof route.config> })
 }
 
 /**
@@ -80,6 +91,15 @@ export class RouteTable {
   }
 
   get routes (): readonly KnownRoute[] { return [...this.#routes.values()] }
+
+  /**
+   * The path of a route that a client meant which joined its base URL wrongly: with a slash at the end, with two
+   * slashes, or with the base twice. Undefined where no route has it.
+   */
+  meant (path: string): string | undefined {
+    const bare = path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '').replace(/((?:\/openai)?\/v1)\1+(?=\/|$)/, '$1')
+    return bare !== path && this.methodsOf(bare).length > 0 ? bare : undefined
+  }
 
   /** The methods of a path; none if no route matches it. */
   methodsOf (path: string): string[] {

@@ -1,6 +1,7 @@
+import Fastify from 'fastify'
 import { test } from 'tap'
 import {
-  createError, failureOf, isExposed, isMissingModule, isRecord, LightAbort, matchesEtag, nearest, OpenCalls, quoteName,
+  createError, failureOf, isExposed, isMissingModule, isRecord, LightAbort, matchesEtag, nearest, OpenCalls, quoteName, RouteTable,
   ShuttingDownError, suggestion, unlessAborted, VacInterpreterFailedError, VacNotFoundError, within
 } from '../src/plugin.js'
 
@@ -96,4 +97,15 @@ test('calls are aborted when the application closes, and those that do not end i
   t.strictSame(await others.close(5), [stuck])
   t.match(stuck.reason, { code: 'SHUTTING_DOWN' })
   t.strictSame(await new OpenCalls<LightAbort>().close(10_000), [])
+})
+
+test('a path that a client joined wrongly is known by the route that it means', async t => {
+  const app = Fastify()
+  const table = new RouteTable(app)
+  app.get('/openai/v1/models', async () => 'x')
+  app.get('/vac/:name', async () => 'x')
+  for (const [path, meant] of [
+    ['/openai/v1/models/', '/openai/v1/models'], ['//openai//v1///models', '/openai/v1/models'], ['/openai/v1/v1/v1/models', '/openai/v1/models'],
+    ['/openai/v1/openai/v1/models', '/openai/v1/models'], ['/vac//docs', '/vac/docs'], ['/openai/v1/models', undefined], ['/', undefined], ['/v1/v10', undefined], ['/vac/', undefined]
+  ] as const) t.equal(table.meant(path), meant, path)
 })

@@ -1,6 +1,6 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
-  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, mayUse, OpenCalls, ownTime, parseJson, refuseOtherMethods,
+  authenticateCallers, boundMemory, Disconnects, errorHandler, describeRoutes, mayAdminister, mayUse, OpenCalls, ownTime, parseJson, refuseOtherMethods,
   schemaValidator, traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -46,7 +46,7 @@ const plugin: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
     throw new GatewayOptionsError('the mcp-gateway plugin needs either `servers`, a list of MCP servers, or `gateway`, made by createGateway()')
   }
   const gateway = shared ?? createGateway({ ...gatewayOptions, servers: servers! })
-  if (!openapi) hideRoutes(host)
+  describeRoutes(host, openapi)
   await host.register(signInRoutes, { signIns: gateway.signIns, log: gateway.log, authenticate })
   await host.register(routes, { gateway, isShared: shared !== undefined, read })
 }

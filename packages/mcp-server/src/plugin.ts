@@ -1,6 +1,6 @@
 import type { Principal } from '@polyvac/core'
 import {
-  authenticateCallers, boundMemory, errorHandler, hideRoutes, failureOf, isRecord, isTooDeep, logFailure, MAX_BODY_DEPTH, missingScopes, ownTime, parseJson,
+  authenticateCallers, boundMemory, errorHandler, describeRoutes, failureOf, isRecord, isTooDeep, logFailure, MAX_BODY_DEPTH, missingScopes, ownTime, parseJson,
   readOptions, refuseOtherMethods, setRetryAfter, traceRequests, type ReadOptions
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -24,13 +24,12 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   const { bodyLimit, limits, sessions: hasSessions, openapi, ...others } = checkedOptions(options)
   const { authenticate, protectedResource, name, title, version } = others
   await traceRequests(app)
-  if (!openapi) hideRoutes(app)
+  describeRoutes(app, openapi)
   const refuseOthers = refuseOtherMethods(app)
   if (protectedResource !== undefined) metadataRoutes(app, protectedResource)
   refuseOthers()
 
   await app.register(async function mcp (scope) {
-    if (!openapi) hideRoutes(scope)
     const refuseOthers = refuseOtherMethods(scope)
     scope.setErrorHandler(errorHandler((err, request, reply) => {
       const { statusCode } = err as { statusCode?: number }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk } from '@polyvac/core'
 import { contentText, eventText, InvalidRequestError, isRole, usageOf, type Failure } from '@polyvac/core/plugin'
 import { checkParameters } from './openai-parameters.js'
-import type { ChatCompletion, ChatCompletionRequest, OpenAiError, Usage } from './openai-schemas.js'
+import type { ChatCompletion, ChatCompletionRequest, OpenAiError, ToolCall, Usage } from './openai-schemas.js'
+import { toolCallsOf } from './tool-calls.js'
 
 /** The question of a chat completion request. */
 export interface ChatQuestion {
@@ -44,23 +45,29 @@ export class Completion {
   readonly id = `chatcmpl-${randomUUID()}`
   readonly created = Math.floor(Date.now() / 1000)
 
-  constructor (readonly model: string, readonly question: ChatQuestion) {}
+  /** @param callsTools whether the answer may call tools of the request */
+  constructor (readonly model: string, readonly question: ChatQuestion, readonly callsTools = false) {}
 
   whole (answer: Answer): ChatCompletion {
+    const calls = this.#calls(answer)
+    const message = { role: 'assistant' as const, content: answer.answer, refusal: null }
     return {
       id: this.id,
       object: 'chat.completion',
       created: this.created,
       model: this.model,
       choices: [{
-        index: 0, message: { role: 'assistant', content: answer.answer, refusal: null }, logprobs: null, finish_reason: 'stop'
+        index: 0,
+        message: calls.length === 0 ? message : { ...message, content: answer.answer || null, tool_calls: calls },
+        logprobs: null,
+        finish_reason: calls.length === 0 ? 'stop' : 'tool_calls'
       }],
       usage: this.#usage(answer, answer.answer.length),
       source_documents: answer.source_documents
     }
   }
 
-  /** The role first, each text once, an empty delta with the reason, the usage if requested. */
+  /** The role first, each text once, the calls of tools, an empty delta with the reason, the usage if requested. */
   encoder (includeUsage: boolean): (chunk: Chunk) => string {
     let role = this.#chunk({ role: 'assistant', content: '' })
     let units = 0
@@ -74,15 +81,21 @@ export class Completion {
       }
       const data = { ...this.#base, choices: [], usage: this.#usage(chunk, units) }
       const usage = includeUsage ? eventText({ data }) : ''
-      return first + this.#chunk({}, 'stop', { source_documents: chunk.source_documents }) + usage
+      const calls = this.#calls(chunk)
+      const called = calls.map((call, index) => this.#chunk({ tool_calls: [{ index, ...call }] })).join('')
+      return first + called + this.#chunk({}, called === '' ? 'stop' : 'tool_calls', { source_documents: chunk.source_documents }) + usage
     }
+  }
+
+  #calls (answer: Answer): ToolCall[] {
+    return this.callsTools ? toolCallsOf(answer, this.model) : []
   }
 
   get #base (): object {
     return { id: this.id, object: 'chat.completion.chunk', created: this.created, model: this.model }
   }
 
-  #chunk (delta: object, finish: 'stop' | null = null, more: object = {}): string {
+  #chunk (delta: object, finish: 'stop' | 'tool_calls' | null = null, more: object = {}): string {
     return eventText({ data: { ...this.#base, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...more } })
   }
 

@@ -1,5 +1,6 @@
 import { InvalidRequestError, isRecord, type RequestProblem } from '@polyvac/core/plugin'
 import type { ChatCompletionRequest } from './openai-schemas.js'
+import { isFreeChoice } from './tool-calls.js'
 
 /** The ranges of numbers, as the OpenAI API checks them. */
 const NUMBERS: Readonly<Record<string, { readonly min: number, readonly max?: number, readonly integer?: true }>> = {
@@ -13,12 +14,13 @@ const NUMBERS: Readonly<Record<string, { readonly min: number, readonly max?: nu
   seed: { min: Number.MIN_SAFE_INTEGER, integer: true }
 }
 
-/** Parameters that change the answer, with the values that do not: an interpreter has to take any other value. */
+/**
+ * Parameters that change the answer, with the values that do not: an interpreter has to take any other value. `tools`
+ * are an offer, which one that does not take them leaves unused.
+ */
 const CAPABILITIES: Readonly<Record<string, (value: unknown) => boolean>> = {
-  tools: isEmpty,
-  tool_choice: value => value === 'none' || value === 'auto',
-  functions: isEmpty,
-  function_call: value => value === 'none' || value === 'auto',
+  tool_choice: isFreeChoice,
+  function_call: isFreeChoice,
   response_format: value => isRecord(value) && value.type === 'text',
   stop: isEmpty,
   logprobs: value => value === false,
@@ -27,6 +29,9 @@ const CAPABILITIES: Readonly<Record<string, (value: unknown) => boolean>> = {
   audio: () => false,
   web_search_options: () => false
 }
+
+const CHOICE = 'the interpreter of this VAC cannot be made to call a tool; leave it out, or send "auto" or "none"'
+const REMEDIES: Readonly<Record<string, string>> = { tool_choice: CHOICE, function_call: CHOICE }
 
 /** What an interpreter has to take for a part of a message that is not text, by the type of the part. */
 const PARTS: Readonly<Record<string, string>> = { image_url: 'images', input_audio: 'audio', file: 'files' }
@@ -44,7 +49,7 @@ export function checkParameters (body: ChatCompletionRequest, takes: readonly st
     const problem = range === undefined ? undefined : numberProblem(value, range)
     if (problem !== undefined) problems.push({ path: `body/${name}`, message: problem })
     else if (Object.hasOwn(CAPABILITIES, name) && CAPABILITIES[name]?.(value) === false && !takes.includes(name)) {
-      problems.push({ path: `body/${name}`, message: 'the interpreter of this VAC does not take it; leave it out' })
+      problems.push({ path: `body/${name}`, message: REMEDIES[name] ?? 'the interpreter of this VAC does not take it; leave it out' })
     }
   }
   const part = untakenPart(body.messages, takes)

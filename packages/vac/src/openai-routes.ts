@@ -1,11 +1,12 @@
-import type { Principal, Vac } from '@polyvac/core'
-import { eventText, InvalidRequestError, quoteName, sendEvents, streamRoute, VacNotFoundError, vacRemedy, type ExposedVacs, type OpenStreams, type RouteTable } from '@polyvac/core/plugin'
+import type { Principal } from '@polyvac/core'
+import { eventText, InvalidRequestError, sendEvents, streamRoute, type ExposedVacs, type OpenStreams, type RouteTable } from '@polyvac/core/plugin'
 import { meterAnswer } from './metered-answer.js'
 import { failureHandler, loggedFailure } from './failures.js'
 import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'
 import { ChatCompletion, ChatCompletionRequest, Model, ModelList, OpenAiError } from './openai-schemas.js'
 import { VectorName } from './schemas.js'
-import { refuseUnknownPaths } from './unknown-paths.js'
+import { mayCallTools } from './tool-calls.js'
+import { findVac, refuseUnknownPaths } from './unknown-paths.js'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -25,9 +26,15 @@ interface OpenAiOptions {
   readonly bodyLimit: number
 }
 
+function modelOf ({ model = '' }: ChatCompletionRequest): string {
+  if (model === '') throw new InvalidRequestError([{ path: 'body/model', message: `is missing; name a VAC of ${MODELS}` }])
+  return model
+}
+
 /** The OpenAI-compatible routes: `model` names the VAC. Errors are sent as OpenAI's error object. */
 export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, options) => {
   const { vacsOf, table, streams, principalOf, timeoutMs, stallMs, bodyLimit } = options
+  const vacOf = findVac(table, vacsOf, MODELS)
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
   // one time for all models, which does not change while the process runs
   const created = Math.floor(Date.now() / 1000)
@@ -49,7 +56,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
       params: Type.Object({ model: Type.String() }),
       response: { 200: Model, '4xx': OpenAiError }
     }
-  }, async request => toModel(modelOf(request, request.params.model).name))
+  }, async request => toModel(vacOf(request, request.params.model).name))
 
   const schema = {
     operationId: 'createChatCompletion',
@@ -59,25 +66,16 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
     response: { 200: ChatCompletion, '4xx': OpenAiError, '5xx': OpenAiError }
   }
   app.post('/chat/completions', { ...streamRoute, bodyLimit, schema },
-    (request, reply) => complete(request, reply, request.body, request.body.model ?? ''))
+    (request, reply) => complete(request, reply, request.body, modelOf(request.body)))
 
   app.post('/chat/completions/:vector_name', { ...streamRoute, bodyLimit, schema: { ...schema, operationId: 'createVacChatCompletion', params: VectorName } },
     (request, reply) => complete(request, reply, request.body, request.params.vector_name))
 
-  function modelOf (request: FastifyRequest, name: string): Vac {
-    const vacs = vacsOf(request)
-    if (!vacs.has(name)) throw new VacNotFoundError(quoteName(name), vacRemedy(name, vacs.list().map(({ name }) => name), MODELS))
-    return vacs.get(name)
-  }
-
   async function complete (request: FastifyRequest, reply: FastifyReply, body: ChatCompletionRequest,
     name: string): Promise<ChatCompletion | undefined> {
-    if (name === '') {
-      throw new InvalidRequestError([{ path: 'body/model', message: `is missing; name a VAC of ${MODELS}` }])
-    }
-    const vac = modelOf(request, name)
+    const vac = vacOf(request, name)
     const question = toQuestion(body, vac.openai)
-    const completion = new Completion(vac.name, question)
+    const completion = new Completion(vac.name, question, mayCallTools(body, vac.openai ?? []))
     const call = { vac, protocol: 'openai' as const, timeoutMs, principal: principalOf(request), ...question }
     if (body.stream !== true) return completion.whole(await meterAnswer(streams, request, reply, call, vac => vac.ask()))
     const includeUsage = body.stream_options?.include_usage === true

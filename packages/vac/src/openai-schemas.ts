@@ -14,7 +14,7 @@ export const ChatCompletionRequest = Type.Object({
   }),
   stream: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
   stream_options: Type.Optional(Type.Union([
-    Type.Object({ include_usage: Type.Optional(Type.Boolean()) }, { additionalProperties: true }), Type.Null()
+    Type.Object({ include_usage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])) }, { additionalProperties: true }), Type.Null()
   ])),
   n: Type.Optional(Type.Union([Type.Literal(1), Type.Null()], { description: 'a VAC gives one answer' }))
 }, { $id: 'ChatCompletionRequest', title: 'ChatCompletionRequest', additionalProperties: true })
@@ -28,6 +28,13 @@ export const Usage = Type.Object({
 })
 export type Usage = Static<typeof Usage>
 
+export const ToolCall = Type.Object({
+  id: Type.String(),
+  type: Type.Literal('function'),
+  function: Type.Object({ name: Type.String(), arguments: Type.String({ description: 'JSON' }) })
+})
+export type ToolCall = Static<typeof ToolCall>
+
 export const ChatCompletion = Type.Object({
   id: Type.String(),
   object: Type.Literal('chat.completion'),
@@ -35,9 +42,14 @@ export const ChatCompletion = Type.Object({
   model: Type.String(),
   choices: Type.Array(Type.Object({
     index: Type.Integer(),
-    message: Type.Object({ role: Type.Literal('assistant'), content: Type.String(), refusal: Type.Null() }),
+    message: Type.Object({
+      role: Type.Literal('assistant'),
+      content: Type.Union([Type.String(), Type.Null()]),
+      refusal: Type.Null(),
+      tool_calls: Type.Optional(Type.Array(ToolCall))
+    }),
     logprobs: Type.Null(),
-    finish_reason: Type.Literal('stop')
+    finish_reason: Type.Union([Type.Literal('stop'), Type.Literal('tool_calls')])
   })),
   usage: Usage,
   source_documents: Type.Array(Type.Unknown(), { description: 'not of OpenAI: the sources of the answer' })

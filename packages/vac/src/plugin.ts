@@ -1,7 +1,7 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac } from '@polyvac/core'
 import {
-  authenticateCallers, boundMemory, hideRoutes, jsonSerializer, OpenStreams, parseJson, readOptions, registerStreams, RouteTable, schemaValidator, sendEvents,
+  authenticateCallers, boundMemory, describeRoutes, jsonSerializer, OpenStreams, parseJson, readOptions, registerStreams, RouteTable, schemaValidator, sendEvents,
   sendText, streamRoute, traceRequests, vacInfo, vacsFor, type ExposedVacs
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -12,7 +12,7 @@ import { InvalidOptionsError } from './errors.js'
 import { openAiRoutes } from './openai-routes.js'
 import { OPTIONS, STREAM_WAIT_TIME, type VacPluginOptions } from './options.js'
 import { addSearchRoutes } from './search-routes.js'
-import { refuseUnknownPaths } from './unknown-paths.js'
+import { findVac, refuseUnknownPaths } from './unknown-paths.js'
 import { VacList, VacQuery, VacStreamQuery, VectorName } from './schemas.js'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -28,7 +28,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   await registerStreams(app)
   const table = new RouteTable(app)
   boundMemory(app, stallMs)
-  if (!openapi) hideRoutes(app)
+  describeRoutes(app, openapi)
   // those of the app may return bytes, for signatures
   parseJson(app)
   app.setValidatorCompiler(schemaValidator)
@@ -36,6 +36,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   app.setErrorHandler(failureHandler(({ body }) => body))
   const principalOf = authenticateCallers(host, authenticate)
   const vacsOf = (request: FastifyRequest): ExposedVacs => vacsFor(vacs, principalOf(request), request.log)
+  const vacOf = findVac(table, vacsOf)
   app.addHook('preClose', () => streams.end())
 
   app.get('/vac', {
@@ -53,7 +54,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
       response: { 200: Answer, '4xx': ErrorBody, '5xx': ErrorBody }
     }
   }, async (request, reply) => {
-    const question = toQuestion(request.body, vacsOf(request).get(request.params.vector_name), timeoutMs, principalOf(request))
+    const question = toQuestion(request.body, vacOf(request, request.params.vector_name), timeoutMs, principalOf(request))
     return await meterAnswer(streams, request, reply, question, vac => vac.ask())
   })
 
@@ -80,14 +81,14 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     schema: { ...streamSchema, operationId: 'streamVacEvents', summary: 'Ask a VAC, answer as server-sent events' }
   }, (request, reply) => stream(request, reply, request.params.vector_name, request.body, 'sse'))
 
-  addSearchRoutes(app, { vacsOf, streams, principalOf, timeoutMs, bodyLimit })
+  addSearchRoutes(app, { vacOf, streams, principalOf, timeoutMs, bodyLimit })
   if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', table, vacsOf, streams, principalOf, timeoutMs, stallMs, bodyLimit })
   await app.register(async function unknownVacPaths (scope) { refuseUnknownPaths(scope, table) }, { prefix: '/vac' })
 
   async function stream (request: FastifyRequest, reply: FastifyReply, name: string, body: VacStreamQuery,
     form: StreamForm): Promise<void> {
     const { stream_wait_time: wait = STREAM_WAIT_TIME, stream_timeout: timeout, stream_only: only = false, ...query } = body
-    const question = toQuestion(query, vacsOf(request).get(name), timeout === undefined ? timeoutMs : timeout * 1000, principalOf(request))
+    const question = toQuestion(query, vacOf(request, name), timeout === undefined ? timeoutMs : timeout * 1000, principalOf(request))
     const frames = framesOf(form, only)
     await meterAnswer(streams, request, reply, question, async (vac, signal) => {
       const onFailure = (err: unknown): string => frames.failure(loggedFailure(vac.record.failed(err), request).body)

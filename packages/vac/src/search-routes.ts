@@ -1,13 +1,14 @@
 import { ErrorBody, type Principal } from '@polyvac/core'
-import { CallRecord, MemorySearchInput, MemorySearchResult, NOT_BLANK, placedMemory, placeOf, searchMemory, type ExposedVacs, type OpenStreams } from '@polyvac/core/plugin'
+import { CallRecord, MemorySearchInput, MemorySearchResult, NOT_BLANK, placedMemory, placeOf, searchMemory, type OpenStreams } from '@polyvac/core/plugin'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { NoMemoryError } from './errors.js'
 import { VectorName } from './schemas.js'
+import type { VacOf } from './unknown-paths.js'
 
 interface SearchOptions {
-  readonly vacsOf: (request: FastifyRequest) => ExposedVacs
+  readonly vacOf: VacOf
   readonly streams: OpenStreams
   readonly principalOf: (request: FastifyRequest) => Principal | undefined
   readonly timeoutMs: number
@@ -22,7 +23,7 @@ const SearchQuery = Type.Object({
 })
 
 /** The routes that search the memory of a VAC: the result is that of its memory skill. */
-export function addSearchRoutes (host: FastifyInstance, { vacsOf, streams, principalOf, timeoutMs, bodyLimit }: SearchOptions): void {
+export function addSearchRoutes (host: FastifyInstance, { vacOf, streams, principalOf, timeoutMs, bodyLimit }: SearchOptions): void {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
   const schema = {
     summary: 'Search the memory of a VAC',
@@ -39,7 +40,7 @@ export function addSearchRoutes (host: FastifyInstance, { vacsOf, streams, princ
     (request, reply) => search(request, reply, request.params.vector_name, request.body))
 
   async function search (request: FastifyRequest, reply: FastifyReply, name: string, input: MemorySearchInput): Promise<MemorySearchResult> {
-    const vac = vacsOf(request).get(name)
+    const vac = vacOf(request, name)
     if (vac.memory === undefined) throw new NoMemoryError(JSON.stringify(vac.name))
     const record = new CallRecord({ vac: vac.name, protocol: 'direct', skill: 'memory', principal: principalOf(request) }, request.log)
     const { signal, end } = streams.begin(reply)

@@ -118,8 +118,8 @@ test('parameters that the interpreter does not take are refused by name, and num
   t.teardown(() => app.close())
   const image = { role: 'user', content: [{ type: 'text', text: 'q' }, { type: 'image_url', image_url: { url: 'https://example.org/a.png' } }] }
   for (const [param, value] of [
-    ['tools', [{ type: 'function' }]], ['tool_choice', 'required'], ['response_format', { type: 'json_object' }], ['stop', 'x'], ['stop', ['x']],
-    ['logprobs', true], ['functions', [{}]], ['messages', [image]], ['temperature', 'x'], ['temperature', 2.1], ['top_p', 1.5], ['max_tokens', -1],
+    ['tool_choice', 'required'], ['tool_choice', { type: 'function', function: { name: 'f' } }], ['function_call', { name: 'f' }], ['response_format', { type: 'json_object' }], ['stop', 'x'], ['stop', ['x']],
+    ['logprobs', true], ['messages', [image]], ['temperature', 'x'], ['temperature', 2.1], ['top_p', 1.5], ['max_tokens', -1],
     ['max_tokens', 0.5], ['max_completion_tokens', 0], ['presence_penalty', 3], ['n', 2], ['seed', 0.5]
   ] as const) {
     const payload = { model: 'docs', messages: [user('q')], [param]: value }
@@ -140,6 +140,72 @@ test('the parameters that clients send by habit are accepted and reach the inter
   const response = await app.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload })
   t.equal(response.statusCode, 200, response.body)
   t.strictSame(seen, habits)
+})
+
+test('parameters that change nothing are accepted, null and tools that need not be called among them', async t => {
+  const app = await makeApp(echo)
+  t.teardown(() => app.close())
+  const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }]
+  for (const more of [
+    { tools }, { tools, tool_choice: 'auto' }, { tools, tool_choice: 'none' }, { tools, tool_choice: null }, { tools: null }, { functions: [{ name: 'f' }], function_call: 'auto' },
+    { tools, tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools } } }, { stream: true, stream_options: { include_usage: null } },
+    { stream: true, stream_options: {}, tools }, { stream_options: null, n: null, response_format: null }
+  ]) {
+    const response = await app.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload: { model: 'docs', messages: [user('q')], ...more } })
+    t.equal(response.statusCode, 200, `${JSON.stringify(more)} ${response.body}`)
+  }
+  const forced = { model: 'docs', messages: [user('q')], tools, tool_choice: 'required' }
+  t.match((await app.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload: forced })).json(), {
+    error: { param: 'tool_choice', message: /cannot be made to call a tool; leave it out, or send "auto" or "none"/ }
+  })
+})
+
+test('an interpreter that takes tools calls them through the openai client, and gets the results', async t => {
+  const histories: unknown[] = []
+  const agent: Interpreter = async function * (_question, _name, history, { openai }) {
+    const { messages, tools } = openai as { messages: Array<{ role: string, content: string }>, tools: unknown[] }
+    const result = messages.findLast(({ role }) => role === 'tool')
+    histories.push(history)
+    if (result !== undefined) return yield `it is ${result.content}`
+    yield 'let me see'
+    return { answer: 'let me see', tool_calls: [{ id: 'c1', name: 'weather', input: { city: 'Kiel' } }, { name: 'time', input: '{"zone":"CET"}' }, ...tools.length > 1 ? [] : [{ id: 'c3', type: 'function', function: { name: 'f', arguments: '{}' } }]] }
+  }
+  agent.openai = ['tools']
+  const app = await makeApp(agent)
+  t.teardown(() => app.close())
+  const client = await clientFor(app)
+  const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }]
+  const first = await client.chat.completions.create({ model: 'docs', messages: [user('q')], tools })
+  const called = first.choices[0]!
+  t.match(called, { finish_reason: 'tool_calls', message: { content: 'let me see' } })
+  const expected = [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Kiel"}' } }, { type: 'function', function: { name: 'time', arguments: '{"zone":"CET"}' } }, { id: 'c3', function: { name: 'f', arguments: '{}' } }]
+  t.match(called.message.tool_calls, expected)
+  t.match(called.message.tool_calls![1]!.id, /^call_/)
+  const results = called.message.tool_calls!.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: '12 °C' }))
+  const second = await client.chat.completions.create({ model: 'docs', messages: [user('q'), called.message, ...results], tools })
+  t.match(second.choices[0], { finish_reason: 'stop', message: { content: 'it is 12 °C' } })
+  t.strictSame(histories[1], [{ role: 'assistant', content: 'let me see' }, ...results.map(({ content }) => ({ role: 'assistant', content }))])
+  const streamed = await client.chat.completions.stream({ model: 'docs', messages: [user('q')], tools }).finalChatCompletion()
+  t.match(streamed.choices[0], { finish_reason: 'tool_calls', message: { content: 'let me see', tool_calls: expected } })
+  const forbidden = await client.chat.completions.create({ model: 'docs', messages: [user('q')], tools, tool_choice: 'none' })
+  t.match(forbidden.choices[0], { finish_reason: 'stop', message: { content: 'let me see', tool_calls: undefined } })
+})
+
+test('an answer may be calls of tools alone, and a call without a name fails it', async t => {
+  for (const [result, status, content] of [
+    [{ tool_calls: [{ id: 'c', name: 'f' }] }, 200, null], [{ answer: null, tool_calls: [{ id: 'c', name: 'f', input: null }] }, 200, null],
+    [{ answer: '', tool_calls: [] }, 200, ''], [{ answer: 'x', tool_calls: [{ id: 'c' }] }, 500, undefined], [{ answer: 'x', tool_calls: [null] }, 500, undefined]
+  ] as const) {
+    const agent: Interpreter = async () => result as never
+    agent.openai = ['tools']
+    const app = await makeApp(agent)
+    const ask = async (more: object) => await app.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload: { model: 'docs', messages: [user('q')], tools: [{ type: 'function', function: { name: 'f' } }], ...more } })
+    const whole = await ask({})
+    t.equal(whole.statusCode, status, whole.body)
+    if (status === 200) t.equal(whole.json().choices[0].message.content, content)
+    else t.match((await ask({ stream: true })).body, /tool_calls\[0\] without a string `name`[^]*\[DONE\]/)
+    await app.close()
+  }
 })
 
 test('an interpreter that declares parameters gets them, with the messages', async t => {
@@ -168,5 +234,13 @@ test('unknown paths and methods are answered with OpenAI\'s error object, which 
   t.equal(wrong.statusCode, 405)
   t.equal(wrong.headers.allow, 'POST')
   t.match(wrong.json(), { error: { code: 'method_not_allowed', message: /not have the method GET; use POST/ } })
+  for (const [method, path, meant] of [
+    ['POST', '/chat/completions/', '/chat/completions'], ['GET', '/models/', '/models'], ['GET', '//models', '/models'], ['POST', '//chat/completions', '/chat/completions'],
+    ['POST', '/v1/chat/completions', '/chat/completions'], ['GET', '/openai/v1/models', '/models'], ['POST', '/chat//completions/', '/chat/completions'], ['POST', '/chat/completions/docs/?x=1', '/chat/completions/docs']
+  ] as const) {
+    const payload = { model: 'docs', messages: [user('q')] }
+    const response = await app.inject({ method, url: `/openai/v1${path}`, ...method === 'POST' && { payload } })
+    t.match(response, { statusCode: 404, body: `did you mean \\"/openai/v1${meant}\\"?` }, `${path} ${response.body}`)
+  }
   t.match((await app.inject('/openai/v1/models/docs/')).json(), { error: { message: /did you mean "\/openai\/v1\/models\/docs"\?/ } })
 })

@@ -195,7 +195,42 @@ test('its scopes have names, each route has an operationId, and `openapi: false`
   }
 })
 
-test('the parsers of an app, which return bytes, a raw text or nothing, are those of its own routes alone', async t => {
+test('a slash at the end of a path, or two, is answered with the path that was meant', async t => {
+  const app = Fastify()
+  await app.register(vacPlugin, { vacs, prefix: '/api' })
+  for (const [method, path, meant] of [
+    ['POST', '/vac/docs/', '/vac/docs'], ['POST', '/vac//docs', '/vac/docs'], ['GET', '/vac/', '/vac'], ['POST', '/vac/streaming/docs/', '/vac/streaming/docs'],
+    ['POST', '/vac/streaming//docs/sse', '/vac/streaming/docs/sse'], ['POST', '/vac//docs/search', '/vac/docs/search']
+  ] as const) {
+    const response = await app.inject({ method, url: `/api${path}`, ...method === 'POST' && { payload: { user_input: 'x', search_query: 'x' } } })
+    t.match(response, { statusCode: 404, body: `did you mean \\"/api${meant}\\"?` }, `${path} ${response.body}`)
+  }
+  await app.close()
+  const lenient = Fastify({ routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true } })
+  await lenient.register(vacPlugin, { vacs })
+  for (const url of ['/vac/docs/', '//vac//docs']) t.equal((await lenient.inject(ask(url))).statusCode, 200, url)
+  await lenient.close()
+})
+
+test('an app whose schemas are of another kind keeps its transform for @fastify/swagger to itself', async t => {
+  const app = Fastify()
+  app.setValidatorCompiler(() => () => true)
+  await app.register(swagger, {
+    openapi: {},
+    transform: ({ schema, url }) => {
+      if (schema?.body !== undefined && !('own' in (schema.body as object))) throw new Error('not a schema of the app')
+      return { schema: { summary: 'transformed' }, url }
+    }
+  })
+  app.post('/own', { schema: { body: { own: true } } }, async () => 'x')
+  await app.register(vacPlugin, { vacs })
+  await app.ready()
+  const { paths } = app.swagger() as { paths: Record<string, Record<string, { summary?: string, operationId?: string }>> }
+  t.match(paths, { '/own': { post: { summary: 'transformed' } }, '/vac/{vector_name}': { post: { operationId: 'askVac' } } })
+  await app.close()
+})
+
+test('the parsers of an app, which return bytes, a raw text or nothing, apply to the routes of the app alone', async t => {
   const parsers: Array<[string, 'buffer' | 'string', (body: string | Buffer) => unknown]> = [
     ['bytes', 'buffer', body => body],
     ['a text', 'string', body => body],

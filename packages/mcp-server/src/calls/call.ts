@@ -1,6 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
-import { CallAbortedError, isRecord, isSent, LightAbort, type AbortSignalLike, type CallPlace, type Disconnects } from '@polyvac/core/plugin'
-import { CallAbortedError, isRecord, KEEP_ALIVE_MS, LightAbort, type AbortSignalLike, type CallPlace, type Disconnects } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, isSent, KEEP_ALIVE_MS, LightAbort, type AbortSignalLike, type CallPlace, type Disconnects } from '@polyvac/core/plugin'
 import {
   LOG_LEVELS,
   type CallProgress, type ClientCapabilities, type Era, type InputRequests, type InputResponses, type LogLevel,
