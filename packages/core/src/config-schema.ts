@@ -241,5 +241,10 @@ export const VacConfigFile = Type.Object({
   apiVersion: Type.Optional(Type.String({ description: 'as in older files; not read' })),
   service: Type.Optional(Type.Object(ServiceConfig.properties, { additionalProperties: false, description: 'the switches of the host' })),
   vac: Type.Optional(Type.Record(Type.String(), VacConfig, { description: 'the VACs by name; optional beside `mcp_servers`' }))
-}, { additionalProperties: false, title: 'Polyvac configuration' })
+}, {
+  additionalProperties: false,
+  title: 'Polyvac configuration',
+  // for editors: vac-config.ts leaves them out before the check
+  patternProperties: { '^x-': { description: 'a place for anchors; not read' } }
+})
 export type VacConfigFile = Static<typeof VacConfigFile>

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -55,7 +56,17 @@ async function readText (path: string): Promise<string> {
     }[code] ?? `cannot be read (${code})`)
   }
   if (bytes === undefined) throw unreadable(path, `cannot be read: the system did not deliver it within ${MAX_READ_MS / 1000} s`)
+  const encoding = foreignEncoding(bytes)
+  if (encoding !== undefined) throw unreadable(path, `the file is ${encoding}; save it as UTF-8`)
   return bytes.toString('utf8')
+}
+
+/** The encoding of a file that is not in UTF-8, by its byte order mark, or by zero bytes, which UTF-8 text has none of. */
+function foreignEncoding (bytes: Buffer): string | undefined {
+  const [a, b, c, d] = bytes
+  if ((a === 0xff && b === 0xfe && c === 0 && d === 0) || (a === 0 && b === 0 && c === 0xfe && d === 0xff) || (a === 0 && b === 0 && c === 0)) return 'in UTF-32'
+  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff) || (a === 0) !== (b === 0)) return 'in UTF-16'
+  return isUtf8(bytes) ? undefined : 'not in UTF-8'
 }
 
 async function parseInThread (job: ConfigJob): Promise<Config> {

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import type { TObject } from '@sinclair/typebox'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
-import { isMap, isScalar, LineCounter, parseDocument, visit, type Document, type Node, type Pair, type Scalar } from 'yaml'
+import { isAlias, isMap, isScalar, LineCounter, parseDocument, visit, type Alias, type Document, type Node, type Pair, type Scalar } from 'yaml'
 import { equalKeys, excessOf, isTooLarge } from './config-bounds.js'
 import { clashingServers } from './tool-name.js'
 import { ConfigError, frameProblem, MAX_CONFIG_PROBLEMS, type ConfigProblem, type RefusedAuth } from './config-problem.js'
@@ -12,6 +12,7 @@ import { isModulePath } from './interpreter-module.js'
 import { interpolate } from './interpolate.js'
 import { isRecord } from './is-record.js'
 import { mcpServerProblems, meantKey } from './mcp-server-problems.js'
+import { aliasesOf, mergeKeys, nodeAt } from './merge-keys.js'
 import { nearest, quoteName } from './names.js'
 import { convert, explain, toPath, valueAt, type Path } from './schema-errors.js'
 
@@ -36,6 +37,9 @@ export interface ConfigOptions {
   /** Built-in kinds of memory; any other must be a module path. */
   readonly vectorstores?: readonly string[] | undefined
 }
+
+/** Most times that a part of the file is used by aliases and merge keys; each level of aliases multiplies it. */
+const MAX_ALIASES = 1_000
 
 /** SHA-256 in hexadecimal. */
 const HASHES = /\b[0-9a-f]{64}\b/gi
@@ -78,7 +82,8 @@ class Check {
   hasMore = false
   readonly #lines = new LineCounter()
   readonly #document: Document
-  #hasEqualKeys = false
+  readonly #aliases: ReadonlyMap<Alias, Node>
+  #isUnclear = false
   /** Of the file of an MCP client. */
   readonly #inputs: ClientInputs | undefined
   /** Scalars that had a `${…}`: only these are converted from text to the number or boolean of the schema. */
@@ -95,8 +100,14 @@ class Check {
       this.#report(this.problemAt(from, to - from, message, hint))
     }
     for (const key of equalKeys(this.#document)) {
-      this.#hasEqualKeys = true
+      this.#isUnclear = true
       this.#report(this.#problemFor(key, 'Map keys must be unique'))
+    }
+    const aliases = aliasesOf(this.#document)
+    this.#aliases = aliases
+    for (const { node, message } of this.#isUnclear ? [] : mergeKeys(this.#document, aliases)) {
+      this.#isUnclear = true
+      this.#report(this.#problemFor(node, message))
     }
     const client = adoptClientFile(this.#document)
     this.#inputs = client?.inputs
@@ -117,6 +128,8 @@ class Check {
     visit(this.#document, {
       Scalar: (key, node, parents) => {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('$')) return
+        // that of a merged entry is met again
+        if (this.#filled.has(node)) return
         const isOfServer = parents.includes(servers as never)
         const written = isOfServer ? readClientVariables(node.value, this.file, this.#inputs) : { text: node.value, asked: undefined }
         const { text, variables: read, problems } = interpolate(written.text, env)
@@ -138,22 +151,24 @@ class Check {
   }
 
   toValue (): unknown {
-    if (this.#document.errors.length > 0 || this.#hasEqualKeys) throw new ConfigError(this.problems, [], this.hasMore, this.refusedAuth)
+    if (this.#document.errors.length > 0 || this.#isUnclear) throw new ConfigError(this.problems, [], this.hasMore, this.refusedAuth)
     let value: unknown
     try {
-      value = this.#document.toJS({ maxAliasCount: 100 }) ?? {}
+      value = this.#document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {}
     } catch (err) {
       throw new ConfigError([this.problemAt(0, 1, (err as Error).message)])
     }
     if (isTooLarge(value)) throw new ConfigError([this.problemAt(0, 1, 'the aliases of the file expand to too many values')])
-    return value
+    if (!isRecord(value)) return value
+    // entries for anchors, as in files of docker compose
+    return Object.fromEntries(Object.entries(value).filter(([key]) => !key.startsWith('x-')))
   }
 
   /** The credentials of the file, as far as they can be read. */
   get refusedAuth (): RefusedAuth | undefined {
     let auth: unknown
     try {
-      auth = (this.#document.getIn(['service', 'auth'], true) as Node | undefined)?.toJS(this.#document, { maxAliasCount: 100 })
+      auth = this.#nodeAt(['service', 'auth'])?.toJS(this.#document, { maxAliasCount: 100 })
     } catch { /* aliases without end */ }
     // @keyed none: hashes of the file of the operator, of one check
     const hashes = new Set(this.text.match(HASHES))
@@ -171,8 +186,8 @@ class Check {
       // a missing key has an error of type ObjectRequiredProperty, too
       if (error.value === undefined && error.type !== ValueErrorType.ObjectRequiredProperty) continue
       const path = toPath(error.path)
-      const node = this.#document.getIn(path, true) as Node | undefined
-      if (node !== undefined && this.#filled.has(node) && convert(value, path, error.schema)) continue
+      const node = this.#nodeAt(path)
+      if (this.#writtenAt(node) !== undefined && convert(value, path, error.schema)) continue
       this.#report(this.#explain(error, path, value))
     }
     const { vac } = value as { vac?: unknown }
@@ -204,7 +219,7 @@ class Check {
     this.#mustBeOneOf(switches.vac_interpreter, none, ['service', 'vac_interpreter'], 'built-in static interpreter', true)
     const { public_url: url } = switches
     if (typeof url === 'string' && url !== '' && !/^https?:\/\//.test(url)) {
-      const node = this.#document.getIn(['service', 'public_url'], true) as Node | undefined
+      const node = this.#nodeAt(['service', 'public_url'])
       this.#report(this.#problemFor(node, `service.public_url: expected an http(s) URL, got ${this.#describe(node, url)}`))
     }
     for (const [name, entry] of Object.entries(vacs)) {
@@ -241,7 +256,7 @@ class Check {
         this.#report(this.#problemForKey([...path, 'name'], `two MCP servers are named ${quoteName(String(name))}`))
       } else paths.set(name, path)
       for (const { key, message, hint } of mcpServerProblems(entry, where)) {
-        this.#report(this.#problemFor(this.#document.getIn(key === undefined ? path : [...path, key], true) as Node | undefined, message, hint))
+        this.#report(this.#problemFor(this.#nodeAt(key === undefined ? path : [...path, key]), message, hint))
       }
     }
     for (const { name, message } of clashingServers([...paths.keys()].map(String))) this.#report(this.#problemForKey(paths.get(name)!, message))
@@ -250,7 +265,7 @@ class Check {
   #mustBeOneOf (name: unknown, names: readonly string[] | undefined, path: Path, what: string, orPath: boolean): void {
     if (typeof name !== 'string' || names === undefined || names.includes(name)) return
     if (orPath && isModulePath(name)) return
-    const node = this.#document.getIn(path, true) as Node | undefined
+    const node = this.#nodeAt(path)
     const near = nearest(name, names)
     const list = names.length === 0 ? 'none is known' : `known: ${names.slice(0, MAX_CONFIG_PROBLEMS).join(', ')}`
     const more = orPath ? '; or give a module path, such as ./mine.mjs' : ''
@@ -272,7 +287,7 @@ class Check {
     if (error.type === ValueErrorType.ObjectRequiredProperty) {
       return this.#problemForKey(path.slice(0, -1), `${where} has no ${quoteName(key)}`, `add "${key}:"`)
     }
-    const node = this.#document.getIn(path, true) as Node | undefined
+    const node = this.#nodeAt(path)
     return this.#problemFor(node ?? this.#keyNode(path),
       `${path.join('.') || 'the file'}: ${lower(error.message)}, got ${this.#describe(node, error.value)}`)
   }
@@ -281,9 +296,15 @@ class Check {
   #describe (node: Node | undefined, value: unknown): string {
     if (value === null) return 'nothing'
     if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map'
-    const written = node === undefined ? undefined : this.#filled.get(node)
+    const written = this.#writtenAt(node)
     if (written !== undefined) return `the value of ${written.slice(0, MAX_WRITTEN_CHARS)}`
     return typeof value === 'string' ? quoteName(value) : String(value)
+  }
+
+  /** The text of a scalar that had a `${…}`, also of the one that an alias stands for. */
+  #writtenAt (node: Node | undefined): string | undefined {
+    const scalar = isAlias(node) ? this.#aliases.get(node) : node
+    return scalar === undefined ? undefined : this.#filled.get(scalar)
   }
 
   /** Adds a problem; a missing key is left out where a mistyped one explains it. */
@@ -305,15 +326,20 @@ class Check {
     if (explained !== -1) this.problems.splice(explained, 1)
   }
 
+  #nodeAt (path: Path): Node | undefined {
+    return nodeAt(this.#document, this.#aliases, path)
+  }
+
   #keyNode (path: Path): Node | undefined {
-    const parent = path.length < 2 ? this.#document.contents : this.#document.getIn(path.slice(0, -1), true)
+    let parent: unknown = this.#nodeAt(path.slice(0, -1))
+    if (isAlias(parent)) parent = this.#aliases.get(parent)
     if (!isMap(parent)) return undefined
     const pair = (parent.items as Array<Pair<Scalar>>).find(({ key }) => isScalar(key) && String(key.value) === String(path.at(-1)))
     return pair?.key
   }
 
   #problemForKey (path: Path, message: string, hint?: string): ConfigProblem {
-    return this.#problemFor(this.#keyNode(path) ?? this.#document.getIn(path, true) as Node | undefined, message, hint)
+    return this.#problemFor(this.#keyNode(path) ?? this.#nodeAt(path), message, hint)
   }
 
   #problemFor (node: Node | null | undefined, message: string, hint?: string): ConfigProblem {
