@@ -61,7 +61,7 @@ async function readText (path: string): Promise<string> {
   return bytes.toString('utf8')
 }
 
-/** The encoding of a file that is not in UTF-8, by its byte order mark, or by zero bytes, which UTF-8 text has none of. */
+/** The encoding of a file that is not in UTF-8, by its byte order mark, or by zero bytes, which text has none of. */
 function foreignEncoding (bytes: Buffer): string | undefined {
   const [a, b, c, d] = bytes
   if ((a === 0xff && b === 0xfe && c === 0 && d === 0) || (a === 0 && b === 0 && c === 0xfe && d === 0xff) || (a === 0 && b === 0 && c === 0)) return 'in UTF-32'
