@@ -53,14 +53,14 @@ for (const http2 of [false, true]) {
       method: 'POST', url, payload, headers: { authorization, accept: 'application/json, text/event-stream', ...more }
     })
     const message = { role: 'user', messageId: '1', parts: [{ kind: 'text', text: 'hi' }] }
-    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'vac_query_bot', arguments: { query: 'hi' }, _meta: {} } }
+    const initialize = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } }
     for (const prefix of ['/new', '/old']) {
       for (const [path, payload] of [
         ['/vac/bot', { user_input: 'hi' }], ['/vac/bot/', { user_input: 'hi' }], ['/vac/streaming/bot/sse', { user_input: 'hi' }],
         ['/openai/v1/chat/completions', { model: 'bot', messages: [{ role: 'user', content: 'hi' }] }],
         ['/a2a', { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }]
       ] as const) t.match(await post(prefix + path, payload), { statusCode: 200, body: /one said hi/ }, prefix + path)
-      t.match(await post(`${prefix}/mcp`, call, { 'mcp-protocol-version': '2025-06-18' }), { body: /jsonrpc/ })
+      t.match(await post(`${prefix}/mcp`, { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize }), { statusCode: 200, body: /serverInfo/ })
       t.equal((await app.inject({ url: `${prefix}/mcp/tools`, headers: { authorization } })).statusCode, 200)
     }
     t.match(await post('/second/vac/bot', { user_input: 'hi' }), { statusCode: 200, body: /two said hi/ })
