@@ -34,6 +34,7 @@ symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
 mkdirSync(join(scratch, 'node_modules'))
 writeFileSync(join(scratch, 'package.json'), '{ "private": true }\n')
 
+let installing = Promise.resolve()
 const totals = { passed: 0, failed: 0 }
 const waiting = [...entries]
 await Promise.all(Array.from({ length: AT_ONCE }, async () => {
@@ -71,7 +72,6 @@ async function runScript (c) {
   c.holds('the script', code === 0 && lines.length > 0, `exit code ${code}${lines.length > 0 ? '' : `: ${text.trim()}`}`, 'ends with 0 and prints a line for each check')
 }
 
-let installing = Promise.resolve()
 /** Installs packages beside the cases, one installation at a time; resolves to the folder. */
 function install (...packages) {
   if (packages.length === 0) return scratch

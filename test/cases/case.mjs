@@ -47,11 +47,11 @@ export class Case {
     return mkdtempSync(join(this.scratch, 'run-'))
   }
 
-  /** `polyvac start` with this service, ready to answer. With `servers`, waits until each of them has left `starting`. */
-  async host (service, { vac = { bot: { interpreter: 'echo' } }, wait = true, token } = {}) {
+  /** `polyvac start` with this service, or the text of a configuration; with `wait`, all servers have left `starting`. */
+  async host (service, { vac = { bot: { interpreter: 'echo' } }, wait = true, token, text } = {}) {
     const folder = this.folder()
     const config = { kind: 'vacConfig', service: { tasks: { store: 'memory' }, ...service }, vac }
-    writeFileSync(join(folder, 'vac_config.yaml'), JSON.stringify(config))
+    writeFileSync(join(folder, 'vac_config.yaml'), text ?? JSON.stringify(config))
     const child = start(process.execPath, [cli, 'start', '--port', '0', '--json', '--log-level', 'info'], { cwd: folder })
     this.#closers.push(child.end)
     let exit
@@ -145,8 +145,14 @@ class Host {
     return (await this.get('/mcp/servers')).servers.find(server => server.name === name)
   }
 
+  /** Resolves once the server is ready; rejects where it has failed for good. */
   async ready (name, ms) {
-    return await until(async () => (await this.server(name)).state === 'ready', `${name} is ready`, ms)
+    const { state, error } = await until(async () => {
+      const server = await this.server(name)
+      return ['ready', 'failed'].includes(server.state) && server
+    }, `${name} is ready`, ms)
+    if (state === 'failed') throw new Error(`${name} has failed: ${error}`)
+    return true
   }
 }
 
@@ -173,7 +179,7 @@ export async function seenOf (get) {
   try {
     return await get()
   } catch (err) {
-    return `${err.name}: ${err.message}`.slice(0, 400)
+    return `${err.name}: ${err.message.replace(/\s+/g, ' ')}`.slice(0, 400)
   }
 }
 

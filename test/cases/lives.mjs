@@ -57,10 +57,10 @@ export const lives = {
 
   '18-odd-stdout.server.mjs': async c => {
     const host = await c.host({ enable_mcp_server: true, mcp_servers: Object.fromEntries([...STDOUTS, 'lsp', 'pretty'].map(kind => [kind, c.server({ KIND: kind })])) }, { wait: false })
-    for (const kind of STDOUTS) {
-      await c.gives(`${kind}: state`, async () => await until(async () => (await host.server(kind)).state === 'ready', 'it is ready', 60_000) && 'ready', 'ready')
+    await Promise.all(STDOUTS.map(async kind => {
+      await c.gives(`${kind}: ready`, () => host.ready(kind, 60_000), true)
       await c.gives(`${kind}: echo`, async () => (await host.text(kind, 'echo')).replace?.(/[\u2028\u2029]/g, ''), TEXT)
-    }
+    }))
     for (const [kind, cause] of [['lsp', /content-length|header/i], ['pretty', /one line|line end|line break|several lines|pretty/i]]) {
       const reason = await until(async () => (await host.server(kind)).error, `${kind} has a reason`).catch(err => err.message)
       c.holds(`${kind}: reason`, cause.test(reason), reason, `a reason that fits ${cause}`)
