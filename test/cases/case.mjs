@@ -47,7 +47,7 @@ export class Case {
     return mkdtempSync(join(this.scratch, 'run-'))
   }
 
-  /** `polyvac start` with this service or this text of a configuration; with `wait`, no server is `starting` any more. */
+  /** `polyvac start` with this service or this text of a configuration; `wait`: until no server is `starting`. */
   async host (service, { vac = { bot: { interpreter: 'echo' } }, wait = true, token, text } = {}) {
     const folder = this.folder()
     const config = { kind: 'vacConfig', service: { tasks: { store: 'memory' }, ...service }, vac }
