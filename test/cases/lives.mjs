@@ -1,10 +1,10 @@
 // Cases about servers that start late, end, forget their sessions, or write oddly.
-import { readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cli } from './case.mjs'
-import { environment, run, start, until } from './processes.mjs'
+import { start, until } from './processes.mjs'
 
 const FORGETTING = [
   '404-null', '404-id', '404-text', '400-null', '400-id', '200-id', '404-id-sse', '404-idonly', '503-null', '404-32601', '410-null', '401-null', '500-null'
@@ -77,9 +77,14 @@ export const lives = {
   '28-fork-limit.sh': async c => {
     const port = await freePort()
     const child = start('sh', [c.file], { cwd: c.folder(), env: { NODE: process.execPath, POLYVAC: cli, PORT: String(port) } })
-    c.onClose(child.end)
+    c.onClose(async () => {
+      // `su` starts the host in a session apart, which ends the servers
+      for (const pid of hostsAt(port)) process.kill(pid, 'SIGTERM')
+      await until(() => hostsAt(port).length === 0, 'the host has ended', 20_000)
+      await child.end()
+    })
     const url = `http://127.0.0.1:${port}`
-    await until(async () => (await fetch(`${url}/health`)).ok, `/health answers (${await readFile(c.file, 'utf8').then(text => /LIMIT:-\d+/.exec(text)?.[0])})`)
+    await until(async () => (await fetch(`${url}/health`)).ok, '/health answers')
       .catch(err => { throw new Error(`${err.message}: ${child.out.text.slice(-1_000)}`) })
     const states = async () => (await (await fetch(`${url}/mcp/servers`)).json()).servers.map(({ state, attempt }) => ({ state, attempt }))
     const retried = await until(async () => { const all = await states(); return all.some(({ state, attempt }) => state !== 'ready' && attempt > 1) && all }, 'a server that cannot start is tried again').catch(err => err.message)
@@ -109,9 +114,16 @@ export const lives = {
   }
 }
 
-/** The exit code and the output of a script with its arguments. */
-export async function script (c, args, env = {}) {
-  return await run('sh', [c.file, ...args], { cwd: c.folder(), env: environment(env) })
+/** The process ids of hosts whose command line names this port, except those of `su` and the shell around them. */
+function hostsAt (port) {
+  return readdirSync('/proc').filter(name => /^\d+$/.test(name)).filter(pid => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+      return words.includes(cli) && words[words.indexOf('--port') + 1] === String(port)
+    } catch {
+      return false // it has ended
+    }
+  }).map(Number)
 }
 
 async function freePort () {
