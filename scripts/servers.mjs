@@ -94,10 +94,12 @@ async function tryServer (one, { name, version, bin, path, args = [], env, call 
     if (listed !== tools.length) found.push(`${which} lists ${listed} of ${tools.length} tools`)
   }
   const answer = call === undefined ? undefined : await host.call('s', call[0], call[1] === undefined ? {} : inHome(call[1]))
-  if (answer !== undefined && !Array.isArray(answer.content)) found.push(`${call[0]}: ${JSON.stringify(answer).slice(0, 400)}`)
+  // a tool may ask the caller's model first
+  const isAnswered = Array.isArray(answer?.content) || answer?.status === 'input_required'
+  if (answer !== undefined && !isAnswered) found.push(`${call[0]}: ${JSON.stringify(answer).slice(0, 400)}`)
   const complaints = Object.entries(await validate(await host.get('/mcp/openapi.json'), home, folder)).filter(([, complaint]) => complaint !== '')
   found.push(...complaints.map(([validator, complaint]) => `${validator}: ${complaint.replace(/\s+/g, ' ')}`))
-  const row = [name, version, String(tools.length), String(leftOutTools.length), answer === undefined ? 'none' : Array.isArray(answer.content) ? 'ok' : 'failed',
+  const row = [name, version, String(tools.length), String(leftOutTools.length), answer === undefined ? 'none' : isAnswered ? 'ok' : 'failed',
     complaints.length === 0 ? 'ok' : complaints.map(([validator]) => validator).join(', ')]
   return { row, found }
 }
