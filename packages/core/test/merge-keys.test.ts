@@ -81,6 +81,6 @@ test('a file in another encoding is refused with its name', async t => {
     const file = join(folder, 'vac_config.yaml')
     writeFileSync(file, bytes)
     if (reason === undefined) t.match(await readConfig(file), { vac: { bot: {} } })
-    else await t.rejects(readConfig(file), { problems: [{ message: `the file is ${reason}; save it as UTF-8` }] }, reason)
+    else await t.rejects(readConfig(file), { problems: [{ message: `the file is ${reason}; save it as UTF-8` }] } as object as Error, reason)
   }
 })

@@ -204,7 +204,7 @@ test('the response follows progress with a pause, also a failure; without progre
   const pauses: number[] = []
   const { setTimeout: real } = globalThis
   t.teardown(() => { globalThis.setTimeout = real })
-  globalThis.setTimeout = ((work: () => void, ms: number, ...more: unknown[]) => { pauses.push(ms); return real(work, ms, ...more) }) as typeof setTimeout
+  globalThis.setTimeout = ((work: () => void, ms: number) => { pauses.push(ms); return real(work, ms) }) as typeof setTimeout
   const hasPaused = (): boolean => pauses.some(ms => ms > 5 && ms <= 10)
   let id = 0
   const call = async (name: string, meta: object): Promise<void> => {

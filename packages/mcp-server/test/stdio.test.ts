@@ -211,7 +211,7 @@ test('the response follows progress with a pause, since clients drop progress th
   const pauses: number[] = []
   const { setTimeout: real } = globalThis
   t.teardown(() => { globalThis.setTimeout = real })
-  globalThis.setTimeout = ((work: () => void, ms: number, ...more: unknown[]) => { pauses.push(ms); return real(work, ms, ...more) }) as typeof setTimeout
+  globalThis.setTimeout = ((work: () => void, ms: number) => { pauses.push(ms); return real(work, ms) }) as typeof setTimeout
   call(2, 'echo', { text: 'hi' })
   await until(() => answered(2), 'a call without progress is answered')
   t.notOk(pauses.some(ms => ms > 0 && ms <= 10), 'without progress there is no pause')
