@@ -351,7 +351,7 @@ test('an agent of A2A that declines or waits for a sign-in is shown as that', { 
   for (const protocol of ['a2a', 'a2a-description']) {
     await ask(page, protocol, 'decline')
     await answerIn(page, 'failed').getByText('Not my job.').waitFor()
-    t.equal(await page.getByTestId('chat-problem').textContent(), 'The agent declined the task.')
+    t.equal(await page.getByTestId('chat-problem').textContent(), 'The agent declined the task: Not my job.')
     await page.getByTestId('chat-clear').click()
   }
   await ask(page, 'a2a', 'sign in')

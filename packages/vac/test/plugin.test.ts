@@ -239,7 +239,7 @@ test('the parsers of an app, which return bytes, a raw text or nothing, apply to
   for (const [name, parseAs, parse] of [...parsers, ['none'] as const]) {
     const app = Fastify()
     app.removeAllContentTypeParsers()
-    if (parseAs !== undefined) app.addContentTypeParser('application/json', { parseAs }, (_request, body: string | Buffer, done) => { done(null, parse(body)) })
+    if (parseAs !== undefined) app.addContentTypeParser('application/json', { parseAs }, (_request, body: string | Buffer, done) => { done(null, parse?.(body)) })
     app.post('/webhook', async request => ({ type: Buffer.isBuffer(request.body) ? 'bytes' : typeof request.body }))
     await app.register(vacPlugin, { vacs: createVacs({ vacs: ['bot'], streamInterpreter: q => q }) })
     const post = async (url: string, payload: object) => await app.inject({ method: 'POST', url, payload })
