@@ -1,6 +1,6 @@
 import type { Authenticate } from '@polyvac/core'
 import {
-  authenticateCallers, boundMemory, callerOfFields, currentCaller, errorHandler, exposedVacs, failureOf, describeRoutes, mayUse, memoryBudget,
+  authenticateCallers, boundMemory, callerOfFields, currentCaller, describeRoutes, errorHandler, exposedVacs, failureOf, findSkill, mayUse, memoryBudget,
   OpenStreams, readOptions, registerStreams, setRetryAfter, traceRequests, vacOfSkill, vacsFor, type CallerFields, type ExposedVacs, VERSION
 } from '@polyvac/core/plugin'
 import { ownerOfKey, type Delivery } from '@polyvac/tasks'
@@ -25,7 +25,7 @@ import { AddressGuard } from './push/address-guard.js'
 import { pushDeliverer, type PushPayload } from './push/deliver.js'
 import { RecentDeliveries } from './push/recent-deliveries.js'
 import { SigningKeys } from './push/signing-keys.js'
-import { skillRunner } from './tasks/run-skill.js'
+import { REFUSED, skillRunner } from './tasks/run-skill.js'
 import { TaskService } from './tasks/task-service.js'
 import { StreamQuota, TaskStreams } from './tasks/task-streams.js'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
@@ -95,12 +95,15 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     setRetryAfter(reply, status)
     reply.code(status).send(body)
   }))
-  // @keyed none: a list of at most two workers
+  // @keyed none: a list of at most three workers
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
     const { requestIdLogLabel: idLabel = 'reqId' } = app.initialConfig
     const runSkill = skillRunner({ vacs: exposed, tasks, authenticate, timeoutMs, log, idLabel })
-    workers = [tasks.work(runSkill, { concurrency: read.concurrency, timeoutMs: MAX_RUN_MS, hold: holdMemory })]
+    const limits = { concurrency: read.concurrency, timeoutMs: MAX_RUN_MS, hold: holdMemory }
+    // while a new version takes the place of an old one, they have different VACs
+    const serves = (skill: string): boolean => findSkill(exposed, skill) !== undefined
+    workers = [tasks.work(runSkill, { ...limits, serves }), tasks.work(runSkill, { ...limits, queue: REFUSED })]
     if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: MAX_DELIVERIES }))
   })
   app.addHook('preClose', async () => {

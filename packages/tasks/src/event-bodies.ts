@@ -16,7 +16,7 @@ export function lostBody (losses: number, at: number): StateBody<'failed'> {
 }
 
 export function waitedBody ({ id, state, status_at: since }: { readonly id: string, readonly state: TaskState, readonly status_at: number }, at: number): StateBody<'failed'> {
-  const WaitedError = state === 'submitted' ? TaskNotStartedError : TaskInputTimeoutError
+  const WaitedError = state === 'submitted' || state === 'working' ? TaskNotStartedError : TaskInputTimeoutError
   return failedBody(new WaitedError(id, Math.round((at - since) / 1000)), at)
 }
 

@@ -12,6 +12,7 @@ interface PlaceLimits {
 export interface WorkerLimits extends PlaceLimits {
   readonly timeoutMs: number
   readonly inputMs: number | undefined
+  readonly serves: WorkOptions['serves']
 }
 
 /** The running tasks and reserved places of each owner, and the memory of these tasks. */

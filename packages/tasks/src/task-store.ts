@@ -185,6 +185,11 @@ export interface WorkOptions {
   /** The queue. Default: the one without a name. */
   readonly queue?: string | undefined
   /**
+   * Whether the worker can run tasks of this skill now; the others wait for another worker, as long as `inputTtlMs`.
+   * Default: it runs all.
+   */
+  readonly serves?: ((skill: string) => boolean) | undefined
+  /**
    * Longest time that a task of the queue waits for its caller; then it fails with TASK_INPUT_TIMEOUT. Checked every
    * `purgeMs`. Default: no limit.
    */

@@ -310,6 +310,42 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await t.rejects(make('x', ''), { code: 'TASK_INVALID' })
   })
 
+  test('a worker takes only tasks whose skill it serves; it passes over the others, and takes them once it serves them', async t => {
+    const store = await open(t)
+    const skills = ['old']
+    const ran: string[] = []
+    const serves = (skill: string): boolean => skills.includes(skill)
+    const create = async (skill: string): Promise<string> => (await store.create('alice', { skill, input: null })).task.id
+    const begun = waiting()
+    const leaving = store.work(begun.handler)
+    const left = await create('new')
+    await begun.started
+    store.work(({ skill, attempt }) => { ran.push(`${skill} ${attempt}`) }, { serves })
+    await leaving.stop()
+    const news = await Promise.all(Array.from({ length: 100 }, async () => await create('new')))
+    for (let i = 0; i < 3; i++) await collect(store.events('alice', await create('old')))
+    t.strictSame(ran, ['old 0', 'old 0', 'old 0'])
+    t.match(await store.get('alice', left), { state: 'working', attempt: 0 })
+    for (const id of news) t.match(await store.get('alice', id), { state: 'submitted', seq: 1 })
+    skills.push('new')
+    for (const id of [left, ...news]) await collect(store.events('alice', id))
+    t.strictSame(ran.slice(3).sort(), [...news.map(() => 'new 0'), 'new 1'])
+  })
+
+  test('a task that no worker serves fails after `inputTtlMs`, also one that a worker has begun and left', async t => {
+    const store = await open(t, { inputTtlMs: 200 })
+    const begun = waiting()
+    const leaving = store.work(begun.handler)
+    const left = await store.create('alice', ASK)
+    await begun.started
+    store.work(() => {}, { serves: () => false, timeoutMs: 100 })
+    await leaving.stop()
+    const never = await store.create('alice', ASK)
+    for (const { task: { id } } of [left, never]) {
+      t.equal((await collect(store.events('alice', id))).at(-1)?.error?.code, 'TASK_NOT_STARTED')
+    }
+  })
+
   test('a task that gets no input fails after `inputMs`, only in that queue', async t => {
     const store = await open(t)
     const ask: TaskHandler = async (task, { turn, emit }) => { if (turn === 0) await emit({ state: 'input-required' }) }

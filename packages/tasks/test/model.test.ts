@@ -73,7 +73,7 @@ const createClaimed = fc.constantFrom('w1', 'w2').map(worker => new Step(`create
 const take = fc.tuple(fc.constantFrom('w1', 'w2'), fc.integer({ min: 1, max: 3 })).map(([worker, limit]) => new Step(`take ${worker} ${limit}`, (model, { log }) => {
   const lost = model.tasks.filter(({ due }) => due !== null && due > 0 && due <= model.now).sort((a, b) => (a.due ?? 0) - (b.due ?? 0) || model.tasks.indexOf(a) - model.tasks.indexOf(b))
   const chosen = [...lost, ...model.tasks.filter(({ due }) => due === 0)].slice(0, limit)
-  const taken = log.take({ queue: '', worker, now: model.now, limit, leaseMs: LEASE, retries: RETRIES, after: '', freeOf: () => 64, admit: () => true })
+  const taken = log.take({ queue: '', worker, now: model.now, limit, leaseMs: LEASE, retries: RETRIES, after: '', freeOf: () => 64, skip: null, serves: () => true, admit: () => true })
   if (JSON.stringify(taken.map(({ row }) => row.id)) !== JSON.stringify(chosen.map(({ id }) => id))) throw new Error('other tasks were taken')
   for (const task of chosen) {
     const expired = task.due !== 0

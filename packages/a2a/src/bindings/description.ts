@@ -1,11 +1,11 @@
 import type { Principal } from '@polyvac/core'
-import { callerFields, HIDDEN, errorHandler, eventText, jsonText, ownerOf, parseJson, streamRoute, type ExposedVacs, traceLinks, vacsFor } from '@polyvac/core/plugin'
+import { callerFields, findSkill, HIDDEN, errorHandler, eventText, jsonText, ownerOf, parseJson, streamRoute, type ExposedVacs, traceLinks, vacsFor } from '@polyvac/core/plugin'
 import type { CreatedTask } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
 import { headersOf } from '../protocol/failure.js'
 import { idOf } from '../protocol/json-rpc.js'
-import { taskProblem } from '../tasks/run-skill.js'
+import { REFUSED, taskProblem } from '../tasks/run-skill.js'
 import { idempotencyKey, lastEventId, resumePosition } from '../protocol/request-headers.js'
 import type { TaskService } from '../tasks/task-service.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
@@ -132,8 +132,10 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
       return { task: await service.continueTask(caller, before, message, config, task => toTask(task).state), created: false }
     }
     if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
+    const isKnown = findSkill(vacsFor(vacs, caller, request.log), skillName) !== undefined
     return await service.createTask(caller, {
       skill: skillName,
+      queue: isKnown ? undefined : REFUSED,
       input,
       metadata: Object.assign({ clientMetadata, requestId: request.id, caller: callerFields(caller) }, traceLinks(clientMetadata)),
       message: text === undefined ? undefined : { parts: [{ type: 'text', text }] },

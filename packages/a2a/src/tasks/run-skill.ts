@@ -33,6 +33,9 @@ export interface SkillOptions {
 /** Characters of a progress message, which each status until the next one repeats. */
 export const MAX_PROGRESS_CHARS = 4_096
 
+/** The queue of tasks whose skill did not exist when they were created: any worker fails them at once. */
+export const REFUSED = 'a2a refused'
+
 /** An error that callers may read. */
 interface TaskProblem { readonly code: string, readonly message: string }
 

@@ -19,6 +19,9 @@ const MAX_RANK = 2 ** 31 - 1
 /** A turn of a task that is to be executed. */
 export interface TaskJob { readonly id: string, readonly key: number, readonly turn: number }
 
+/** Whose jobs a worker passes over. */
+export interface Passed { readonly owners: readonly string[], readonly skills: readonly string[] }
+
 /** `since`: the owners that were given a rank since the last look. Their jobs may not be committed yet. */
 // @keyed owner | holds: the rank of its last task, and that it has a new one | whose: the owner | bound: owners with
 //   waiting tasks; those that were served leave at the next look | share: the owner | test:
@@ -94,13 +97,29 @@ export class JobQueue {
     }), { db: adapter(session) })
   }
 
-  async fetch (session: Session, queue: string, limit: number, ignoreOwners: readonly string[]): Promise<TaskJob[]> {
+  async fetch (session: Session, queue: string, limit: number, { owners, skills }: Passed): Promise<TaskJob[]> {
     const jobs = await this.#boss.fetch<{ key: number, turn: number, rank: number }>(await this.#nameOf(queue), {
-      batchSize: limit, db: adapter(session), ...(ignoreOwners.length === 0 ? {} : { ignoreGroups: [...ignoreOwners] })
+      batchSize: limit,
+      db: skills.length === 0 ? adapter(session) : this.#passing(session, skills),
+      ...(owners.length === 0 ? {} : { ignoreGroups: [...owners] })
     })
     const ranks = this.#ranksOf(queue)
     for (const { data: { rank } } of jobs) ranks.served = Math.max(ranks.served, rank)
     return jobs.map(({ id, data: { key, turn } }) => ({ id, key, turn }))
+  }
+
+  /**
+   * Adds to the statement of `fetch` that jobs of these skills stay where they are: pg-boss can pass over groups alone.
+   * A statement without the place for it fails, since it has one parameter too many.
+   */
+  #passing (session: Session, skills: readonly string[]): ReturnType<typeof adapter> {
+    const skill = `(SELECT skill FROM ${this.#connection.table('task')} WHERE key = (j.data ->> 'key')::bigint)`
+    return {
+      executeSql: async (text, values = []) => {
+        const passing = `NOT j.blocked AND coalesce(${skill}, '') <> ALL($${values.length + 1}::text[])`
+        return { rows: await session.run(text.replace('NOT j.blocked', () => passing), [...values, skills]) }
+      }
+    }
   }
 
   async touch (queue: string, ids: readonly string[]): Promise<void> {

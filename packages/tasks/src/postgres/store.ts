@@ -12,7 +12,7 @@ import { preparePush } from '../push-configs.js'
 import { readEvents } from '../read-events.js'
 import { Readers } from '../readers.js'
 import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store-options.js'
-import { isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
+import { isWaiting, waitingStates, type TaskEvent, type TaskRecord } from '../task.js'
 import { prepareQuery } from '../task-query.js'
 import { MAX_COUNTED, type Backlog } from '../backlog.js'
 import type {
@@ -362,8 +362,8 @@ class PostgresTaskStore implements TaskStore {
     }
   }
 
-  work (handler: TaskHandler, { queue = '', hold, ...limits }: WorkOptions = {}): TaskWorker {
-    const worker = new Worker(this.#now, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold, ownerShare: this.#settings.ownerShare })
+  work (handler: TaskHandler, { queue = '', hold, serves, ...limits }: WorkOptions = {}): TaskWorker {
+    const worker = new Worker(this.#now, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold, serves, ownerShare: this.#settings.ownerShare })
     this.#workers.add(worker)
     worker.fill()
     return { stop: async options => { await worker.stop(options).finally(() => { this.#workers.delete(worker) }) } }
@@ -421,7 +421,8 @@ class PostgresTaskStore implements TaskStore {
     const opened = this.#now
     for (const rows of this.#outboxes.values()) await rows.wakeLate()
     for (const worker of this.#workers) await worker.endWaiting()
-    await endWaiting(opened, { before: opened.connection.now() - inputTtlMs })
+    const before = opened.connection.now() - inputTtlMs
+    await endWaiting(opened, async limit => await opened.tasks.waiting(['submitted', ...waitingStates], before, undefined, limit))
     // before the purge: what other replicas have created counts, too
     await opened.room.count()
     await this.purge({ terminalOlderThanMs: ttlMs, maxTasks })

@@ -191,9 +191,9 @@ export class TaskLog {
     return row === undefined ? undefined : { row, event: { seq: row.seq, ...body } }
   }
 
-  /** Ends a task without a fence. Undefined where it is in none of these states any more. */
-  async endFree (key: number, states: readonly TaskState[], body: EventBody & { state: TaskState }): Promise<Appended | undefined> {
-    const [row] = await this.#connection.run<TaskRow>(this.#sql.endFree, [key, states, body.at, JSON.stringify(body), body.state])
+  /** Ends a task without a fence. Undefined where its log has gone on: a worker has taken it, or its caller answered. */
+  async endFree ({ key, state, seq }: TaskRow, body: EventBody & { state: TaskState }): Promise<Appended | undefined> {
+    const [row] = await this.#connection.run<TaskRow>(this.#sql.endFree, [key, [state], body.at, JSON.stringify(body), body.state, seq])
     if (row !== undefined) this.#woke([row])
     return row === undefined ? undefined : { row, event: { seq: row.seq, ...body } }
   }
@@ -211,6 +211,12 @@ export class TaskLog {
   async waiting (states: readonly TaskState[], before: number, queue: string | undefined, limit: number): Promise<TaskRow[]> {
     return await this.#connection.run<TaskRow>(`${this.#sql.row} WHERE t.state IN ('submitted', 'input-required', 'auth-required') AND t.state = ANY($1)
       AND t.status_at < $2 AND ($3::text IS NULL OR t.queue = $3) ORDER BY t.status_at LIMIT $4`, [states, before, queue ?? null, limit])
+  }
+
+  /** Tasks of these skills whose last attempt began before `before` and has no worker any more. */
+  async left (queue: string, before: number, skills: readonly string[], limit: number): Promise<TaskRow[]> {
+    return await this.#connection.run<TaskRow>(`${this.#sql.row} WHERE t.state = 'working' AND coalesce(t.replica, 0) = 0 AND t.status_at < $1
+      AND t.queue = $2 AND t.skill = ANY($3) LIMIT $4`, [before, queue, skills, limit])
   }
 
   async claim (session: Session, claims: readonly Claim[]): Promise<void> {

@@ -67,8 +67,8 @@ export function statements (connection: Connection) {
         WHERE t.key = ANY($1) AND ${fence} AND t.seq = i.last RETURNING t.key, t.seq, t.pushes, i.n),
       ${follow(`INSERT INTO ${event} (task, seq, data) SELECT c.key, c.seq - c.n + e.number, e.data
         FROM unnest($11::bigint[], $12::int[], $13::text[]) e(key, number, data) JOIN change c USING (key)`)}`
-  const appendFree = (set: string): string => `WITH change AS (UPDATE ${task} t SET seq = t.seq + 1, bytes = t.bytes + octet_length($4), status_at = $3, replica = NULL, ${set}
-      WHERE t.key = $1 AND t.state = ANY($2) RETURNING ${ROW}),
+  const appendFree = (set: string, and = ''): string => `WITH change AS (UPDATE ${task} t SET seq = t.seq + 1, bytes = t.bytes + octet_length($4), status_at = $3, replica = NULL, ${set}
+      WHERE t.key = $1 AND t.state = ANY($2)${and} RETURNING ${ROW}),
     ${follow(`INSERT INTO ${event} (task, seq, data) SELECT key, seq, $4 FROM change`)}`
   return {
     row: `SELECT ${ROW} FROM ${task} t`,
@@ -94,7 +94,7 @@ export function statements (connection: Connection) {
     append: append(follow),
     appendLarge: append(followLarge),
     resubmit: appendFree("state = 'submitted', turn = t.turn + 1, attempt = -1, losses = 0, job = gen_random_uuid()"),
-    endFree: appendFree('state = $5, ended_at = $3'),
+    endFree: appendFree('state = $5, ended_at = $3', ' AND t.seq = $6'),
     cancel: `WITH change AS (UPDATE ${task} t SET seq = t.seq + 1, bytes = t.bytes + $8, state = $4, status_at = $5, ended_at = $6, replica = NULL
         WHERE t.owner = $1 AND t.id = $2 AND t.state <> ALL($3) RETURNING ${ROW}),
       canceled AS (SELECT pg_notify('${connection.listener.channelOf('canceled')}', id) FROM change),

@@ -4,8 +4,10 @@ import { attemptBody, lostBody } from '../event-bodies.js'
 import { Executor } from '../executor.js'
 import { nothing, OwnerPlaces, type WorkerLimits } from '../owner-places.js'
 import type { TaskHandler, TaskWorker } from '../task-store.js'
+import { UnservedSkills } from '../unserved-skills.js'
 import type { Transaction } from './connection.js'
 import { endWaiting } from './end-waiting.js'
+import type { Passed } from './queue.js'
 import { WORK, type StoreContext } from './store-context.js'
 import { newClaim } from './task-keys.js'
 import type { Claim, Fence } from './task-log.js'
@@ -25,6 +27,7 @@ export class Worker implements TaskWorker {
   readonly #limits: WorkerLimits
   readonly #executor: Executor<Fence>
   readonly #owners: OwnerPlaces
+  readonly #unserved: UnservedSkills
   #filling: Promise<void> | undefined
   #again = false
   #stopped: Promise<void> | undefined
@@ -34,6 +37,7 @@ export class Worker implements TaskWorker {
     this.#context = context
     this.#limits = limits
     this.#owners = new OwnerPlaces(limits)
+    this.#unserved = new UnservedSkills(limits.serves)
     const { settings, connection, appends, snapshots, readers, checkSpace, grew } = context
     this.#executor = new Executor({
       now: () => connection.now(),
@@ -114,7 +118,9 @@ export class Worker implements TaskWorker {
     const left = this.#owners.left
     // an owner that runs no task yet has at most its share
     const limit = Math.min(free, this.#owners.share, ...left.flatMap(([, free]) => free > 0 ? [free] : []))
-    const { rows, count } = await this.#fetch(transaction, limit, left.flatMap(([owner, free]) => free > 0 ? [] : [owner]))
+    const { rows, count } = await this.#fetch(transaction, limit, {
+      owners: left.flatMap(([owner, free]) => free > 0 ? [] : [owner]), skills: this.#unserved.list()
+    })
     if (!rows.every(row => this.#admit(row, claimed))) {
       for (const { release } of claimed.splice(0)) release()
       transaction.abandon()
@@ -128,20 +134,21 @@ export class Worker implements TaskWorker {
     const full = new Set(this.#owners.left.flatMap(([owner, free]) => free > 0 ? [] : [owner]))
     while (claimed.length < free && !this.isStopped) {
       await transaction.run('SAVEPOINT one')
-      const { rows: [row], count } = await this.#fetch(transaction, 1, [...full])
+      const { rows: [row], count } = await this.#fetch(transaction, 1, { owners: [...full], skills: this.#unserved.list() })
       if (count === 0) break
       if (row === undefined || this.#admit(row, claimed)) continue
       await transaction.run('ROLLBACK TO SAVEPOINT one')
-      full.add(row.owner)
+      // those of an unserved skill are passed over from now on
+      if (!this.#unserved.has(row.skill)) full.add(row.owner)
     }
     await this.#claim(transaction, claimed)
     return claimed.length === free
   }
 
   /** Fetches jobs, drops those whose turn is over, and locks the others' tasks. */
-  async #fetch (transaction: Transaction, limit: number, ignoreOwners: readonly string[]): Promise<{ rows: RecordRow[], count: number }> {
+  async #fetch (transaction: Transaction, limit: number, passed: Passed): Promise<{ rows: RecordRow[], count: number }> {
     const { queue, tasks } = this.#context
-    const jobs = new Map((await queue.fetch(transaction, this.queue, limit, ignoreOwners)).map(job => [job.id, job]))
+    const jobs = new Map((await queue.fetch(transaction, this.queue, limit, passed)).map(job => [job.id, job]))
     if (jobs.size === 0) return { rows: [], count: 0 }
     const rows = (await tasks.lockRecords(transaction, [...jobs.values()].map(({ key }) => key)))
       .filter(({ job, state }) => jobs.has(job) && (state === 'submitted' || state === 'working'))
@@ -153,7 +160,8 @@ export class Worker implements TaskWorker {
 
   /** Reserves place and memory for a task. False where it may not run now. */
   #admit (row: RecordRow, claimed: Taken[]): boolean {
-    const { owner, bytes } = row
+    const { owner, bytes, skill } = row
+    if (!this.#unserved.serves(skill)) return false
     const claim = this.#claimOf(row)
     const before = claimed.filter(({ row }) => row.owner === owner).length
     let release: (() => void) | undefined = nothing
@@ -201,10 +209,23 @@ export class Worker implements TaskWorker {
     }
   }
 
-  /** Fails tasks of the queue that have waited for input longer than `inputMs`. */
+  /**
+   * Fails tasks of the queue that have waited for input longer than `inputMs`, and those that were begun and that no
+   * worker goes on with for `inputTtlMs`.
+   */
   async endWaiting (): Promise<void> {
-    const { inputMs } = this.#limits
-    if (inputMs !== undefined) await endWaiting(this.#context, { before: this.#context.connection.now() - inputMs, queue: this.queue })
+    const { inputMs, timeoutMs } = this.#limits
+    const { connection, settings, tasks } = this.#context
+    if (inputMs !== undefined) {
+      const before = connection.now() - inputMs
+      await endWaiting(this.#context, async limit => await tasks.waiting(['input-required'], before, this.queue, limit))
+    }
+    const skills = this.#unserved.list()
+    if (skills.length === 0) return
+    this.#unserved.clear()
+    // the store knows when the last attempt began, not when it was left
+    const before = connection.now() - settings.inputTtlMs - timeoutMs
+    await endWaiting(this.#context, async limit => await tasks.left(this.queue, before, skills, limit))
   }
 
   /** A replica has canceled a task. */

@@ -30,9 +30,15 @@ export interface Taking {
   readonly after: string
   /** How many more tasks of an owner the worker may run. */
   readonly freeOf: (owner: string) => number
+  /** The skills that the worker is known not to serve, as a list in JSON; null for none. */
+  readonly skip: string | null
+  /** Whether the worker serves the skill of a task. */
+  readonly serves: (row: TaskRow) => boolean
   /** Whether there is memory for a task. */
   readonly admit: (row: TaskRow) => boolean
 }
+
+type Turn = Pick<Taking, 'queue' | 'after' | 'freeOf' | 'skip'>
 
 /** The worker of a task, and the end of its lease. */
 export interface Claim { readonly worker: string, readonly due: number }
@@ -142,25 +148,25 @@ export class TaskLog {
   }
 
   /** Whether there is a task for a worker. It only reads, without a transaction. */
-  hasClaimable (queue: string, now: number, after: string, freeOf: Taking['freeOf']): boolean {
-    return this.#sql.hasExpired.get(queue, now) !== undefined || this.#ownersInTurn(queue, after, 1, freeOf).length > 0
+  hasClaimable (turn: Turn & Pick<Taking, 'now'>): boolean {
+    return this.#sql.hasExpired.get(turn.queue, turn.now, turn.skip) !== undefined || this.#ownersInTurn(turn, 1).length > 0
   }
 
   /** Leases that end after `latest`, before the clock was set back, end now. */
   hasLate (queue: string, latest: number): boolean { return this.#sql.late.get(queue, latest) !== undefined }
   expireLate (queue: string, latest: number, now: number): void { this.#sql.expireLate.run(now, queue, latest) }
 
-  /** Whether tasks wait, for whichever owner. */
-  hasWaiting (queue: string): boolean { return this.#sql.nextOwner.get(queue, '') !== undefined }
+  /** Whether tasks wait, for whichever owner, beside those of the skills of `skip`. */
+  hasWaiting (queue: string, skip: string | null): boolean { return this.#sql.nextOwner.get(queue, '', skip) !== undefined }
 
   /**
    * Owners with waiting tasks, from the one that follows `after` on. Each is one lookup in the index, however many
    * tasks wait.
    */
-  #ownersInTurn (queue: string, after: string, limit: number, freeOf: Taking['freeOf']): string[] {
+  #ownersInTurn ({ queue, after, freeOf, skip }: Turn, limit: number): string[] {
     const owners: string[] = []
     for (let [last, wrapped] = [after, false]; owners.length < limit;) {
-      const next = this.#sql.nextOwner.column<string>(queue, last)[0]
+      const next = this.#sql.nextOwner.column<string>(queue, last, skip)[0]
       if (wrapped && (next === undefined || next > after)) break
       if (next === undefined) {
         last = ''
@@ -174,12 +180,13 @@ export class TaskLog {
   }
 
   /** The oldest waiting tasks of owners in turn, so that a thousand tasks of one do not delay another. */
-  #ready ({ queue, limit, after, freeOf }: Taking): TaskRow[] {
+  #ready (taking: Taking): TaskRow[] {
+    const { queue, limit, freeOf, skip } = taking
     const rows: TaskRow[] = []
-    const owners = this.#ownersInTurn(queue, after, limit, freeOf)
+    const owners = this.#ownersInTurn(taking, limit)
     for (const [i, owner] of owners.entries()) {
       const each = Math.ceil((limit - rows.length) / (owners.length - i))
-      rows.push(...this.#sql.ready.all<TaskRow>(queue, owner, Math.min(each, freeOf(owner))))
+      rows.push(...this.#sql.ready.all<TaskRow>(queue, owner, skip, Math.min(each, freeOf(owner))))
     }
     return rows
   }
@@ -189,10 +196,10 @@ export class TaskLog {
    * delay them for ever. One that has cost more executors than `retries` fails, and is returned as failed.
    */
   take (taking: Taking): { row: TaskRow, event: TaskEvent }[] {
-    const { queue, worker, now, limit, leaseMs, retries, admit } = taking
-    const expired = this.#sql.expired.all<TaskRow>(queue, now, limit)
+    const { queue, worker, now, limit, leaseMs, retries, skip, serves, admit } = taking
+    const expired = this.#sql.expired.all<TaskRow>(queue, now, skip, limit)
     const ready = expired.length === limit ? [] : this.#ready({ ...taking, limit: limit - expired.length })
-    return [...expired, ...ready].filter(row => (row.due !== 0 && row.losses >= retries) || admit(row)).map(row => {
+    return [...expired, ...ready].filter(row => serves(row) && ((row.due !== 0 && row.losses >= retries) || admit(row))).map(row => {
       if (row.due === 0 || row.losses < retries) return this.#claim(row, worker, now, now + leaseMs)
       return { row: { ...row, state: 'failed' }, event: this.appendFree(row, lostBody(row.losses, now)) }
     })
@@ -200,6 +207,11 @@ export class TaskLog {
 
   /** Tasks of a queue that have waited for input since before `before`. */
   waitingInput (queue: string, before: number, limit: number): TaskRow[] { return this.#sql.waitingInput.all<TaskRow>(queue, before, limit) }
+
+  /** Tasks of these skills whose last attempt began before `before` and has no lease at `now`. */
+  left (queue: string, now: number, before: number, skills: string, limit: number): TaskRow[] {
+    return this.#sql.left.all<TaskRow>(queue, now, before, skills, limit)
+  }
 
   /** Tasks that have waited for their caller or for a worker since before `before`, of a range of keys. */
   waiting ([from, to]: readonly [number, number], before: number, limit: number): TaskRow[] {

@@ -9,6 +9,9 @@ export const ROW = 'key, id, owner, context, skill, hash, state, turn, attempt, 
 /** The fence. A task that has ended or waits for input is not `working`, so that one condition covers all of them. */
 const FENCE = "key = ? AND attempt = ? AND turn = ? AND worker = ? AND state = 'working'"
 
+/** The parameter: a list of the skills that the worker does not serve, or null for none. */
+const SERVED = 'skill NOT IN (SELECT value FROM json_each(?))'
+
 /**
  * The key of a new task: its time at least, and after all keys so far. A file that is replaced by an older copy would
  * otherwise give the keys of lost tasks out again, while readers of these are still there.
@@ -47,12 +50,14 @@ export function prepareStatements (database: SqliteDatabase) {
     backlog: database.prepare(`SELECT state, count(*) AS tasks, min(status_at) AS since FROM (
       SELECT state, status_at FROM (SELECT state, status_at FROM task WHERE due IS NOT NULL LIMIT ${MAX_COUNTED}) UNION ALL
       SELECT state, status_at FROM (SELECT state, status_at FROM task WHERE state = 'input-required' LIMIT ${MAX_COUNTED})) GROUP BY state`),
-    hasExpired: database.prepare('SELECT 1 FROM task WHERE queue = ? AND due > 0 AND due <= ? LIMIT 1'),
+    hasExpired: database.prepare(`SELECT 1 FROM task WHERE queue = ? AND due > 0 AND due <= ? AND ${SERVED} LIMIT 1`),
     late: database.prepare('SELECT 1 FROM task WHERE queue = ? AND due > ? LIMIT 1'),
     expireLate: database.prepare('UPDATE task SET due = ? WHERE queue = ? AND due > ?'),
-    nextOwner: database.prepare('SELECT owner FROM task WHERE queue = ? AND due = 0 AND owner > ? ORDER BY owner LIMIT 1'),
-    expired: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND due > 0 AND due <= ? ORDER BY due LIMIT ?`),
-    ready: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND due = 0 AND owner = ? ORDER BY key LIMIT ?`),
+    nextOwner: database.prepare(`SELECT owner FROM task WHERE queue = ? AND due = 0 AND owner > ? AND ${SERVED} ORDER BY owner LIMIT 1`),
+    expired: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND due > 0 AND due <= ? AND ${SERVED} ORDER BY due LIMIT ?`),
+    ready: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND due = 0 AND owner = ? AND ${SERVED} ORDER BY key LIMIT ?`),
+    left: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND due <= ? AND state = 'working' AND status_at < ?
+      AND skill IN (SELECT value FROM json_each(?)) LIMIT ?`),
     waitingInput: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND state = 'input-required' AND status_at < ? ORDER BY status_at LIMIT ?`),
     waiting: database.prepare(`SELECT ${ROW} FROM task WHERE key BETWEEN ? AND ? AND state IN ('submitted', 'input-required', 'auth-required')
       AND status_at < ? LIMIT ?`),

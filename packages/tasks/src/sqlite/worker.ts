@@ -6,6 +6,7 @@ import type { TaskFold } from '../fold-task.js'
 import { nothing, OwnerPlaces, type WorkerLimits } from '../owner-places.js'
 import { isTerminal, type TaskRecord } from '../task.js'
 import type { TaskHandler, TaskWorker } from '../task-store.js'
+import { UnservedSkills } from '../unserved-skills.js'
 import { endWaiting } from './end-waiting.js'
 import type { StoreContext } from './store-context.js'
 import type { Claim, Fence } from './task-log.js'
@@ -31,6 +32,7 @@ export class Worker implements TaskWorker {
   /** Whether tasks may wait in the queue: a new one must not overtake them. */
   #queued = true
   readonly #owners: OwnerPlaces
+  readonly #unserved: UnservedSkills
   /** The owner that was served last. */
   #served = ''
   /** Waiting tasks that the worker may not take now are looked at again by the next timer. */
@@ -41,6 +43,7 @@ export class Worker implements TaskWorker {
     this.#context = context
     this.#limits = limits
     this.#owners = new OwnerPlaces(limits)
+    this.#unserved = new UnservedSkills(limits.serves)
     const { settings, commit, tasks, readers, nudge, checkSpace, grew } = context
     this.#executor = new Executor({
       now: Date.now,
@@ -62,11 +65,12 @@ export class Worker implements TaskWorker {
     const free = Math.min(BATCH, this.#free)
     if (free <= 0) return
     const { tasks } = this.#context
-    if (!tasks.hasClaimable(this.queue, Date.now(), this.#served, this.#owners.freeOf)) {
-      this.#queued = tasks.hasWaiting(this.queue)
+    const skip = skillList(this.#unserved.list())
+    if (!tasks.hasClaimable({ queue: this.queue, now: Date.now(), after: this.#served, freeOf: this.#owners.freeOf, skip })) {
+      this.#queued = tasks.hasWaiting(this.queue, skip)
       return
     }
-    this.#filling = this.#claim(free).finally(() => {
+    this.#filling = this.#claim(free, skip).finally(() => {
       this.#filling = undefined
       this.fill()
     })
@@ -75,8 +79,8 @@ export class Worker implements TaskWorker {
   get #free (): number { return this.#limits.concurrency - this.#executor.size - this.#reserved }
 
   /** Reserves a place for a new task where one is free and no task waits. Then call `giveBack` or `begin`. */
-  reserve (owner: string, bytes: number): Place | undefined {
-    if (this.#stopped !== undefined || this.#queued || this.#free <= 0 || this.#owners.freeOf(owner) <= 0) return undefined
+  reserve (owner: string, bytes: number, skill: string): Place | undefined {
+    if (this.#stopped !== undefined || this.#queued || this.#free <= 0 || this.#owners.freeOf(owner) <= 0 || !this.#unserved.serves(skill)) return undefined
     const release = this.#owners.hold(owner, bytes)
     if (release === undefined) return undefined
     this.#reserved++
@@ -115,7 +119,7 @@ export class Worker implements TaskWorker {
   /** The creation of a task that was begun has failed. */
   abandon (id: string, reason: Error): void { this.#executor.abort(id, reason) }
 
-  async #claim (limit: number): Promise<void> {
+  async #claim (limit: number, skip: string | null): Promise<void> {
     const { commit, tasks, readers, settings, nudge } = this.#context
     // @keyed none: it lives for one claim; the tasks of it
     const held = new Map<number, () => void>()
@@ -125,6 +129,13 @@ export class Worker implements TaskWorker {
       for (const release of held.values()) release()
       held.clear()
       owners.clear()
+    }
+    // claims one after the other pass over the skills that the one before has met
+    let met = false
+    const serves = ({ skill }: TaskRow): boolean => {
+      const served = this.#unserved.serves(skill)
+      met ||= !served
+      return served
     }
     const admit = ({ key, owner, bytes }: TaskRow): boolean => {
       const release = this.#owners.hold(owner, bytes, !owners.has(owner) && !this.#owners.has(owner))
@@ -136,9 +147,9 @@ export class Worker implements TaskWorker {
     try {
       const { leaseMs, retries } = settings
       const taken = await commit.write(() => tasks.take({
-        queue: this.queue, worker: this.#id, now: Date.now(), limit, leaseMs, retries, after: this.#served, freeOf: this.#owners.freeOf, admit
+        queue: this.queue, worker: this.#id, now: Date.now(), limit, leaseMs, retries, after: this.#served, freeOf: this.#owners.freeOf, skip, serves, admit
       }), letGo)
-      this.#isPaused = taken.length === 0
+      this.#isPaused = taken.length === 0 && !met
       for (const { row, event } of taken) {
         readers.written(row.key, [event], 0)
         this.#served = row.owner
@@ -208,12 +219,23 @@ export class Worker implements TaskWorker {
     }
   }
 
-  /** Fails tasks of the queue that have waited for input longer than `inputMs`. */
+  /**
+   * Fails tasks of the queue that have waited for input longer than `inputMs`, and those that were begun and that no
+   * worker goes on with for `inputTtlMs`.
+   */
   async endWaiting (): Promise<void> {
-    const { inputMs } = this.#limits
-    if (inputMs === undefined) return
-    const before = Date.now() - inputMs
-    await endWaiting(this.#context, limit => this.#context.tasks.waitingInput(this.queue, before, limit))
+    const { inputMs, timeoutMs } = this.#limits
+    const { tasks, settings } = this.#context
+    if (inputMs !== undefined) {
+      const before = Date.now() - inputMs
+      await endWaiting(this.#context, limit => tasks.waitingInput(this.queue, before, limit))
+    }
+    const skills = skillList(this.#unserved.list())
+    if (skills === null) return
+    this.#unserved.clear()
+    // the store knows when the last attempt began, not when it was left
+    const before = Date.now() - settings.inputTtlMs - timeoutMs
+    await endWaiting(this.#context, limit => tasks.left(this.queue, Date.now(), before, skills, limit))
   }
 
   /** This process has canceled a task. */
@@ -239,3 +261,6 @@ export class Worker implements TaskWorker {
       })
   }
 }
+
+/** The skills as a parameter of a statement; null for none. */
+function skillList (skills: readonly string[]): string | null { return skills.length === 0 ? null : JSON.stringify(skills) }

@@ -32,8 +32,8 @@ export class Workers {
     this.#isOpen = isOpen
   }
 
-  work (context: StoreContext, handler: TaskHandler, { queue = '', hold, ...limits }: WorkOptions): TaskWorker {
-    const worker = new Worker(context, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold, ownerShare: this.#settings.ownerShare })
+  work (context: StoreContext, handler: TaskHandler, { queue = '', hold, serves, ...limits }: WorkOptions): TaskWorker {
+    const worker = new Worker(context, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold, serves, ownerShare: this.#settings.ownerShare })
     this.#workers.add(worker)
     this.nudge()
     return { stop: async options => { await worker.stop(options).finally(() => { this.#workers.delete(worker) }) } }
@@ -55,10 +55,10 @@ export class Workers {
   }
 
   /** A free place of a worker of this process and of the task's queue. */
-  reserve ({ queue, owner, bytes }: NewRow): Place | undefined {
+  reserve ({ queue, owner, bytes, origin: { skill } }: NewRow): Place | undefined {
     for (const worker of this.#workers) {
       if (worker.queue !== queue) continue
-      const place = worker.reserve(owner, bytes)
+      const place = worker.reserve(owner, bytes, skill)
       if (place !== undefined) return place
     }
     return undefined
