@@ -236,7 +236,7 @@ test('whatever is sent to whatever method, the answer is JSON-RPC with the id of
     fc.pre(method !== 'tasks/sendSubscribe' || !body.includes('"ask"'))
     const response = await app.inject({ method: 'POST', url: `/a2a/${method}`, payload: body, headers: JSON_TYPE })
     if (/^text\/event-stream/.test(String(response.headers['content-type']))) {
-      ok(response.payload.split('\n\n').filter(frame => frame !== '').every(frame => /^id: \d+\ndata: \{"type":"task_update"/.test(frame)))
+      ok(response.payload.split('\n\n').filter(frame => frame !== '').every(frame => /^(?:retry: \d+\n)?id: \d+\ndata: \{"type":"task_update"/.test(frame)))
       return
     }
     const answer = response.json() as Answered['body']
