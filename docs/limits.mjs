@@ -46,7 +46,7 @@ export const limits = {
     ['Columns of a CSV file', `${documents}/formats.ts`, 'MAX_COLUMNS', 'columns', 'Later columns are left out.']
   ],
   Requests: [
-    ['Size of a request body', `${vac}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `service.limits.body`, or `bodyLimit` of the plugin.'],
+    ['Size of a request body', `${core}/options.ts`, 'BODY_BYTES', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `service.limits.body`, or `bodyLimit` of the plugin.'],
     ['Rest of a refused body that is read before the connection closes', `${core}/lingering-close.ts`, 'MAX_REST_BYTES', 'bytes', 'The connection is closed.'],
     ['Time for the same', `${core}/lingering-close.ts`, 'MAX_REST_MS', 'ms', 'The connection is closed.'],
     ['Size of the form of the page at `/`', 'apps/host/src/front-page/routes.ts', 'MAX_FORM_BYTES', 'bytes', '413.'],
@@ -186,14 +186,14 @@ export const limits = {
     ['Time that all readers together keep the event loop', `${tasks}/turn-time.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'STREAM_WAIT_TIME', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
-    ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `service.limits.body`, or `bodyLimit` of the plugin.'],
+    ['Size of a request body', `${core}/options.ts`, 'BODY_BYTES', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `service.limits.body`, or `bodyLimit` of the plugin.'],
     ['Earlier tasks of a conversation that become chat history', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_TASKS', 'tasks', 'Older ones are left out.'],
     ['Characters of them', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_CHARS', 'characters', 'Older tasks are left out.'],
     ['Artifacts of one answer', `${a2a}/tasks/artifacts.ts`, 'MAX_ARTIFACTS', 'artifacts', 'The task fails with `VAC_INVALID_RESULT`.'],
     ['Extensions that one request may name', `${a2a}/protocol/request-headers.ts`, 'MAX_EXTENSIONS', 'extensions', '`A2A_INVALID_PARAMS`.'],
     ['Agent cards that are kept ready', `${a2a}/cards/cards.ts`, 'MAX_RENDERED_CARDS', 'cards', 'All are dropped, and each is made again when it is requested.'],
     ['Their text', `${a2a}/cards/cards.ts`, 'MAX_RENDERED_CHARS', 'characters', 'The same.'],
-    ['Size of a message over gRPC', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '`RESOURCE_EXHAUSTED`. Set it with `service.limits.body`, or `maxMessageBytes` of `a2aGrpc`.'],
+    ['Size of a message over gRPC', `${core}/options.ts`, 'BODY_BYTES', 'bytes', '`RESOURCE_EXHAUSTED`. Set it with `service.limits.body`, or `maxMessageBytes` of `a2aGrpc`.'],
     ['Calls of one connection at once over gRPC', `${a2a}/grpc/index.ts`, 'MAX_CALLS', '', 'They wait at the client. Set it with `maxCalls` of `a2aGrpc`.'],
     ['Details beside an error over gRPC', `${a2a}/grpc/index.ts`, 'MAX_DETAIL_BYTES', 'bytes', 'The error has its reason, and leaves out the fields.'],
     ['Characters of an error message over gRPC', `${a2a}/grpc/index.ts`, 'MAX_MESSAGE_CHARS', 'characters', 'The rest is left out.'],
@@ -265,7 +265,7 @@ export const limits = {
     ['Text of progress that waits for a slow reader', `${core}/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress is left out; the result never is.']
   ],
   'MCP server': [
-    ['Size of a request body', `${mcpServer}/options.ts`, 'bodyLimit', 'bytes', '413. Set it with `service.limits.body`, or `bodyLimit` of the plugin.'],
+    ['Size of a request body', `${core}/options.ts`, 'BODY_BYTES', 'bytes', '413. Set it with `service.limits.body`, or `bodyLimit` of the plugin.'],
     ['Nesting of a request body', `${core}/json-body.ts`, 'MAX_BODY_DEPTH', 'levels', '400, -32600.'],
     ['Sessions at once', `${mcpServer}/options.ts`, 'maxSessions', '', 'The caller\'s own one that is unused longest ends; if none is idle, 503. The same where an owner has a quarter of them. Set this and the next ones with `limits`.'],
     ['Time without a request or an open stream', `${mcpServer}/options.ts`, 'sessionTtlMs', 'ms', 'The session ends: 404, and the client starts another one.'],
@@ -334,7 +334,7 @@ export const limits = {
     ['The exchange in the state of a caller that has not answered', `${mcpServer}/sources/vac-dialogue.ts`, 'MAX_DIALOGUE_CHARS', 'characters', 'The question is the result; the caller may call again.'],
     ['Values of one completion', `${mcpServer}/sources/vac-resources.ts`, 'MAX_VALUES', '', '`hasMore` is true.'],
     ['Length of a tool\'s name', `${core}/tool-name.ts`, 'MAX_TOOL_NAME', 'characters', 'It is shortened, and gets a hash that distinguishes it.'],
-    ['A line on standard input', `${mcpServer}/stdio/serve-stdio.ts`, 'MAX_LINE_BYTES', 'bytes', 'An error with the id of the message; the next one is served.'],
+    ['A line on standard input', `${core}/options.ts`, 'BODY_BYTES', 'bytes', 'An error with the id of the message; the next one is served.'],
     ['Time for what is in progress when standard input ends', `${mcpServer}/stdio/serve-stdio.ts`, 'DRAIN_MS', 'ms', 'It is cancelled.']
   ],
   'Page of the playground': [

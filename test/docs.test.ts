@@ -228,7 +228,7 @@ test('callers get the codes and statuses that the reference lists', async t => {
     FORM_NOT_ALLOWED: post('vac=echo&question=x', '/ask', { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'cross-site' }),
     ORIGIN_NOT_ALLOWED: post({ user_input: 'x' }, '/vac/echo', { origin: 'http://other.example' }),
     HOST_NOT_ALLOWED: { path: '/vac', headers: { host: 'rebound.example' } },
-    BODY_TOO_LARGE: post({ user_input: 'x'.repeat(1024 * 1024) }),
+    BODY_TOO_LARGE: post({ user_input: 'x'.repeat(4 * 1024 * 1024) }),
     UNSUPPORTED_MEDIA_TYPE: post('x', '/vac/echo', { 'content-type': 'text/csv' }),
     VAC_INTERPRETER_FAILED: post({ user_input: 'x', echo_error: 'boom' }),
     VAC_TIMEOUT: post({ user_input: 'x', echo_delay_ms: 3_000, stream_timeout: 1 }, '/vac/streaming/echo'),

@@ -30,7 +30,7 @@ const SHAPES = [
   ['an empty object', '{}', json],
   ['400,000 nested lists', deep(400_000), json],
   ['65 levels', `{"a":${deep(65)}}`, json],
-  ['1 MiB and a byte', `{"user_input":"${'x'.repeat(1024 * 1024 - 16)}"}x`, json],
+  ['4 MiB and a byte', `{"user_input":"${'x'.repeat(4 * 1024 * 1024 - 16)}"}x`, json],
   ['a string of 800,000 characters', `{"user_input":"${'y'.repeat(800_000)}"}`, json],
   ['100,000 keys', `{${Array.from({ length: 100_000 }, (_, i) => `"k${i}":0`).join()}}`, json],
   ['bytes that are not UTF-8', Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0xfe, 0xc3, 0x28, 0x22, 0x7d]), json],

@@ -1,6 +1,6 @@
 import type { Authenticate, Principal, Vacs } from '@polyvac/core'
 import {
-  callback, flag, integer, isRecord, milliseconds, oneOf, optional, required, text, texts, withMethod, type OptionRules
+  BODY_BYTES, callback, flag, integer, isRecord, milliseconds, oneOf, optional, required, text, texts, withMethod, type OptionRules
 } from '@polyvac/core/plugin'
 import type { TaskStore } from '@polyvac/tasks'
 import type { AgentExtension } from './protocol/extensions.js'
@@ -91,7 +91,7 @@ export interface A2aOptions {
    * Default 60,000.
    */
   readonly stallMs?: number | undefined
-  /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
+  /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
   readonly bodyLimit?: number | undefined
   /** False: the routes are hidden from the OpenAPI document of @fastify/swagger. Default true. */
   readonly openapi?: boolean | undefined
@@ -143,7 +143,7 @@ export const OPTIONS = {
   concurrency: integer(1_024),
   maxStreams: integer(10_000),
   stallMs: milliseconds(60_000),
-  bodyLimit: integer(1024 * 1024),
+  bodyLimit: integer(BODY_BYTES),
   openapi: flag(true),
   push: optional<PushOptions | false>('an object of options, or false', value => value === false || isRecord(value), {})
 } satisfies OptionRules<A2aOptions>

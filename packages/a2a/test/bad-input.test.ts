@@ -77,7 +77,7 @@ test('a body that is not a JSON-RPC 2.0 request is refused by every method, and 
           ] as const
         : [],
       ['objects deeper than taken', envelope({ params: { ...fine, clientMetadata: JSON.parse('{"a":'.repeat(80) + '1' + '}'.repeat(80)) as object } }), { code: -32600, id: 'r1', dataCode: 'BODY_TOO_DEEP' }],
-      ['1 MiB and one byte', envelope({ params: { ...fine, clientMetadata: {} } }).padEnd(2 ** 20 + 1), { status: 413, code: -32600 }],
+      ['4 MiB and one byte', envelope({ params: { ...fine, clientMetadata: {} } }).padEnd(2 ** 22 + 1), { status: 413, code: -32600 }],
       // another form
       ['gzip', gzipSync(envelope({})), { code: -32600 }, { ...JSON_TYPE, 'content-encoding': 'gzip' }],
       ['text', envelope({}), { code: -32600 }, { 'content-type': 'text/plain' }],

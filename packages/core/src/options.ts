@@ -4,6 +4,12 @@ import { quoteName, suggestion } from './names.js'
 /** Longest time in ms that a timer of Node.js can wait; it fires a longer one at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
+/**
+ * Default of `bodyLimit` of the plugins: largest request body, in bytes. A photo as a data URL, or a long history, has
+ * some MiB, which the default of Fastify would refuse.
+ */
+export const BODY_BYTES = 4 * 1024 * 1024
+
 /** What one option takes. Tables of rules are made with the functions below. */
 export interface OptionRule<Default = unknown> {
   /** What the option must be, for messages: `a whole number from 1 to 100`. */

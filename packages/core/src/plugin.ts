@@ -57,7 +57,7 @@ export { OpenCalls } from './open-calls.js'
 export { KEEP_ALIVE_MS, MAX_UNREAD_CHARS, SseBody } from './sse-body.js'
 export { innerRequest, isInner, outerOf, type InnerRequest } from './in-process.js'
 export {
-  readOptions, integer, milliseconds, number, flag, text, oneOf, texts, callback, withMethod, optional, required
+  BODY_BYTES, readOptions, integer, milliseconds, number, flag, text, oneOf, texts, callback, withMethod, optional, required
 } from './options.js'
 export type { OptionRule, OptionRules, ReadOptions } from './options.js'
 export { LineReader, idOfEdges, type LineHandlers } from './line-reader.js'

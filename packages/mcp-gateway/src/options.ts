@@ -89,15 +89,12 @@ export const DEFAULTS = {
   pingTimeoutMs: 10_000,
   listTtlMs: 60_000,
   questionTtlMs: 600_000,
-  maxQuestions: 100,
-  bodyLimit: 1024 * 1024
+  maxQuestions: 100
 } as const
 
-export type Limits = { readonly [Name in Exclude<keyof typeof DEFAULTS, 'bodyLimit'>]: number }
+export type Limits = { readonly [Name in keyof typeof DEFAULTS]: number }
 
-const { bodyLimit: _bodyLimit, ...LIMITS } = DEFAULTS
-
-const LIMIT_RULES = Object.fromEntries(Object.entries(LIMITS).map(([name, value]) => [name, name.endsWith('Ms') ? milliseconds(value) : integer(value)])) as
+const LIMIT_RULES = Object.fromEntries(Object.entries(DEFAULTS).map(([name, value]) => [name, name.endsWith('Ms') ? milliseconds(value) : integer(value)])) as
   { readonly [Name in keyof Limits]: OptionRule<number> }
 
 /** The servers of a gateway. */

@@ -1,8 +1,8 @@
 import type { Authenticate } from '@polyvac/core'
-import { callback, flag, integer, readOptions, text, withMethod, type OptionRules, type ReadOptions } from '@polyvac/core/plugin'
+import { BODY_BYTES, callback, flag, integer, readOptions, text, withMethod, type OptionRules, type ReadOptions } from '@polyvac/core/plugin'
 import { GatewayOptionsError } from './errors.js'
 import type { Gateway } from './gateway.js'
-import { DEFAULTS, GATEWAY_RULES, SERVERS, type GatewayOptions } from './options.js'
+import { GATEWAY_RULES, SERVERS, type GatewayOptions } from './options.js'
 
 export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
   /** The servers, for a gateway that starts and ends with the plugin. */
@@ -18,7 +18,7 @@ export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
   readonly openapi?: boolean | undefined
   /** The public address of the service, behind a proxy, for OpenAPI documents. Default: from the request. */
   readonly publicUrl?: string | undefined
-  /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
+  /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
   readonly bodyLimit?: number | undefined
 }
 
@@ -30,7 +30,7 @@ export const PLUGIN_RULES = {
   authenticate: callback(),
   openapi: flag(true),
   publicUrl: text(),
-  bodyLimit: integer(DEFAULTS.bodyLimit)
+  bodyLimit: integer(BODY_BYTES)
 } satisfies OptionRules<McpGatewayOptions>
 
 /** @throws MCP_GATEWAY_OPTIONS */

@@ -1,6 +1,6 @@
 import type { Authenticate } from '@polyvac/core'
 import {
-  callback, flag, integer, isRecord, isStateKey, milliseconds, optional, required, text, texts, withMethod,
+  BODY_BYTES, callback, flag, integer, isRecord, isStateKey, milliseconds, optional, required, text, texts, withMethod,
   type OptionRules, VERSION
 } from '@polyvac/core/plugin'
 import type { TaskStore } from '@polyvac/tasks'
@@ -126,7 +126,7 @@ export const OPTIONS = {
   stateKey: optional('a text, a Buffer or a function', isStateKey),
   tasks: withMethod('create', 'an open task store, such as sqliteTaskStore({ path })'),
   openapi: flag(true),
-  bodyLimit: integer(4 * 1024 * 1024),
+  bodyLimit: integer(BODY_BYTES),
   limits: optional<Partial<Limits>>('an object of limits', isRecord, {})
 } satisfies OptionRules<McpServerOptions>
 

@@ -97,7 +97,7 @@ test('an invalid line is answered with an error, and the next one is served', as
   for (const [line, error] of [
     ['{"jsonrpc"', { id: null, error: { code: -32700 } }],
     [`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"text":"${'x'.repeat(4 * 1024 * 1024)}"}}`, { id: 7, error: { code: -32600, message: /at most 4194304/ } }],
-    ['{"jsonrpc":"2.0","id":8,"method":"tools/list"}', { id: 8, error: { message: /begin with initialize/ } }],
+    ['{"jsonrpc":"2.0","id":8,"method":"tools/list"}', { id: 8, error: { message: /send initialize first/ } }],
     ['{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}', { id: 0, result: { protocolVersion: '2025-06-18' } }],
     ['{"jsonrpc":"2.0","id":"nine","method":"no/such"}', { id: 'nine', error: { code: -32601 } }]
   ] as const) {

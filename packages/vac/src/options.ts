@@ -1,5 +1,5 @@
 import type { Authenticate, Vacs } from '@polyvac/core'
-import { callback, flag, integer, milliseconds, required, withMethod, type OptionRules } from '@polyvac/core/plugin'
+import { BODY_BYTES, callback, flag, integer, milliseconds, required, withMethod, type OptionRules } from '@polyvac/core/plugin'
 
 export interface VacPluginOptions {
   /** The VACs to serve. */
@@ -17,7 +17,7 @@ export interface VacPluginOptions {
   readonly timeoutMs?: number | undefined
   /** Longest time in ms that a reader of a stream may take nothing; then it is disconnected. Default 60,000. */
   readonly stallMs?: number | undefined
-  /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
+  /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
   readonly bodyLimit?: number | undefined
 }
 
@@ -29,7 +29,7 @@ export const OPTIONS = {
   authenticate: callback(),
   timeoutMs: milliseconds(120_000),
   stallMs: milliseconds(60_000),
-  bodyLimit: integer(1024 * 1024)
+  bodyLimit: integer(BODY_BYTES)
 } satisfies OptionRules<VacPluginOptions>
 
 /** Longest pause of a stream without a byte, in seconds, where a request sets none (contract, section 2). */

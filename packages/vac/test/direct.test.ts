@@ -104,7 +104,7 @@ test('invalid bodies are refused before the interpreter runs', async t => {
   const bodies: Array<[string, string, string, number, string]> = [
     ['malformed JSON', 'application/json', '{"user_input": ', 400, 'INVALID_JSON'],
     ['empty', 'application/json', '', 400, 'INVALID_JSON'],
-    ['2 MiB', 'application/json', JSON.stringify({ user_input: 'x'.repeat(2 * 1024 * 1024) }), 413, 'BODY_TOO_LARGE'],
+    ['5 MiB', 'application/json', JSON.stringify({ user_input: 'x'.repeat(5 * 1024 * 1024) }), 413, 'BODY_TOO_LARGE'],
     ['10,000 nested arrays', 'application/json', `{"user_input":"x","deep":${nested(10_000)}}`, 400, 'BODY_TOO_DEEP'],
     ['400,000 nested arrays', 'application/json', `{"user_input":"x","deep":${nested(400_000)}}`, 400, 'BODY_TOO_DEEP'],
     ['__proto__', 'application/json', '{"user_input":"x","__proto__":{"polluted":true}}', 400, 'INVALID_JSON'],

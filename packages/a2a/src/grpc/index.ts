@@ -26,7 +26,7 @@ export interface A2aGrpcOptions {
   readonly credentials?: ServerCredentials | undefined
   /** Calls that one connection may have open at once, streams too; more of them wait at the client. Default 1,000. */
   readonly maxCalls?: number | undefined
-  /** Largest message that a call may send, in bytes; a larger one is refused with RESOURCE_EXHAUSTED. Default 1 MiB. */
+  /** Largest message that a call may send, in bytes; a larger one is refused with RESOURCE_EXHAUSTED. Default 4 MiB. */
   readonly maxMessageBytes?: number | undefined
 }
 

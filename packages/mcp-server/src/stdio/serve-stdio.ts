@@ -1,4 +1,4 @@
-import { idOfEdges, innerRequest, isRecord, LineReader, within } from '@polyvac/core/plugin'
+import { BODY_BYTES, idOfEdges, innerRequest, isRecord, LineReader, within } from '@polyvac/core/plugin'
 import { CODES, HEADERS, type CodeName } from '@polyvac/mcp-protocol'
 import { createParser } from 'eventsource-parser'
 import type { FastifyInstance } from 'fastify'
@@ -8,9 +8,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isModernMessage } from '../eras/modern.js'
 import { afterProgress } from '../http/message-stream.js'
 import { errorText, isNumberId, type ErrorObject, type RequestId } from '../protocol/rpc.js'
-
-/** Longest line that is read, in bytes. Equals the default of the plugin's `bodyLimit`. */
-const MAX_LINE_BYTES = 4 * 1024 * 1024
 
 /** Longest time in ms that requests in progress get once the input has ended. */
 const DRAIN_MS = 10_000
@@ -62,10 +59,10 @@ export class StdioServer {
     this.#path = path
     this.#headers = headers
     this.done = new Promise(resolve => { this.#finish = resolve })
-    const lines = new LineReader(MAX_LINE_BYTES, {
+    const lines = new LineReader(BODY_BYTES, {
       line: text => { if (text.trim() !== '') this.#track(this.#forward(text)) },
       oversized: (head, tail, bytes) => {
-        const problem = `the message has ${bytes} bytes; send one of at most ${MAX_LINE_BYTES}`
+        const problem = `the message has ${bytes} bytes; send one of at most ${BODY_BYTES}`
         this.#writeError(idOfEdges(head, tail) ?? null, 'invalidRequest', problem)
       }
     })

@@ -191,7 +191,7 @@ export class TaskLog {
     return row === undefined ? undefined : { row, event: { seq: row.seq, ...body } }
   }
 
-  /** Ends a task without a fence. Undefined where its log has gone on: a worker has taken it, or its caller answered. */
+  /** Ends a task without a fence. Undefined where its log has gone on: a worker took it, or its caller answered. */
   async endFree ({ key, state, seq }: TaskRow, body: EventBody & { state: TaskState }): Promise<Appended | undefined> {
     const [row] = await this.#connection.run<TaskRow>(this.#sql.endFree, [key, [state], body.at, JSON.stringify(body), body.state, seq])
     if (row !== undefined) this.#woke([row])
