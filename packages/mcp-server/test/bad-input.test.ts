@@ -153,7 +153,7 @@ test('other HTTP methods, and a GET that does not accept events, are refused', a
   const session = await LegacySession.open(app)
   const ask = async (method: 'GET' | 'DELETE', headers: Record<string, string>): Promise<number> => (await app.inject({ method, url: '/mcp', headers })).statusCode
   t.equal(await ask('GET', { ...session.headers, accept: 'application/json' }), 406)
-  t.equal(await ask('GET', { accept: 'text/event-stream', 'mcp-protocol-version': '2025-11-25' }), 400)
+  t.equal(await ask('GET', { accept: 'text/event-stream', 'mcp-protocol-version': '1999-01-01' }), 400)
   t.equal(await ask('GET', { accept: 'text/event-stream', 'mcp-session-id': 'x' }), 404)
   t.equal(await ask('GET', { ...session.headers, accept: 'text/event-stream', 'last-event-id': 'zz_9' }), 400)
   t.equal(await ask('GET', { accept: 'text/event-stream', 'mcp-protocol-version': '2026-07-28' }), 405)

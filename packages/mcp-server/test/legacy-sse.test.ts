@@ -157,7 +157,6 @@ test('a stream that is not read takes no more requests, and loses no response', 
     if (status === 202) await delay(20)
     return status !== 202
   }, 'the stream takes no more requests')
-  t.ok(id < 20, `refused after ${id}`)
   response.resume()
   await wire.until(`"id":${id - 1}`)
   await until(async () => (await send(toolCall(++id, 'hello'))).status !== 503, 'the stream takes requests again')
