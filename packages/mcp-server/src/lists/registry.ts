@@ -16,6 +16,8 @@ export class Registry {
   readonly #announcement: Announcement | undefined
   // @keyed none: the keys are the four kinds of lists
   readonly #catalogs = new Map<ListKind, Promise<Catalog<ListKind>>>()
+  /** The list of tools that was read last. */
+  #tools: Catalog<'tools'> | undefined
   // @keyed none: the values are functions of the plugin, one for each open stream of changes; maxStreams
   readonly #listeners = new Set<ChangeListener>()
   // @keyed none: the values are functions of the sources
@@ -124,12 +126,20 @@ export class Registry {
   catalog<K extends ListKind> (kind: K): Promise<Catalog<K>> {
     let catalog = this.#catalogs.get(kind)
     if (catalog === undefined) {
-      const reading = catalog = this.#read(kind, () => {
-        if (this.#catalogs.get(kind) === reading) this.#catalogs.delete(kind)
+      const reading = catalog = this.#read(kind, (read, isComplete) => {
+        if (this.#catalogs.get(kind) !== reading) return
+        if (kind === 'tools') this.#tools = read as unknown as Catalog<'tools'>
+        if (!isComplete) this.#catalogs.delete(kind)
       }) as unknown as Promise<Catalog<ListKind>>
       this.#catalogs.set(kind, reading)
     }
     return catalog as unknown as Promise<Catalog<K>>
+  }
+
+  /** Whether the list of tools that was read last has this one. */
+  listsTool (name: string): boolean {
+    this.catalog('tools').catch(() => { /* its next reader gets the reason */ })
+    return this.#tools?.get(name) !== undefined
   }
 
   /** Whether a caller may use a tool, also one that its source does not list at the moment. */
@@ -166,8 +176,8 @@ export class Registry {
     for (const listener of this.#listeners) listener(changed, of)
   }
 
-  /** Reads a list. A source that fails is left out, and `onIncomplete` is called: the next use reads the list again. */
-  async #read<K extends ListKind> (kind: K, onIncomplete: () => void): Promise<Catalog<K>> {
+  /** Reads a list. A source that fails is left out, and the list is not complete: the next use reads it again. */
+  async #read<K extends ListKind> (kind: K, onRead: (catalog: Catalog<K>, isComplete: boolean) => void): Promise<Catalog<K>> {
     let isComplete = true
     const lists = await Promise.all(this.sources.map(async source => {
       try {
@@ -185,8 +195,9 @@ export class Registry {
         return []
       }
     }))
-    if (!isComplete) onIncomplete()
-    return new Catalog(kind, distinctEntries(kind, lists))
+    const catalog = new Catalog(kind, distinctEntries(kind, lists))
+    onRead(catalog, isComplete)
+    return catalog
   }
 }
 

@@ -27,6 +27,7 @@ interface TaskInput {
 
 export const NO_TASK = 'the task does not exist, or its time is over'
 
+/** The skill of a task whose tool stands in no list of all callers: any worker takes it. */
 const SKILL = 'tools/call'
 
 /** The queue of these tasks: workers of other queues of the store do not take them. */
@@ -71,7 +72,9 @@ export class ToolTasks {
 
   start (): void {
     const { taskConcurrency: concurrency, taskTimeoutMs: timeoutMs, taskInputMs: inputMs } = this.#options.limits
-    const options = { concurrency, timeoutMs, inputMs, queue: QUEUE }
+    // while a new version takes the place of an old one, they have different tools
+    const serves = (skill: string): boolean => skill === SKILL || this.#options.registry.listsTool(skill)
+    const options = { concurrency, timeoutMs, inputMs, queue: QUEUE, serves }
     this.#worker = this.#store.work((task, context) =>
       traceTask({ skill: SKILL, attempt: context.attempt, metadata: task.metadata }, () => this.#run(task, context)), options)
   }
@@ -85,7 +88,8 @@ export class ToolTasks {
     const { capabilities, protocolVersion, principal } = call
     const input: TaskInput = { name, arguments: args, capabilities, protocolVersion, principal, meta: forwardedMeta(call.meta) }
     const trace = traceLinks() as Params | undefined
-    return (await this.#store.create(ownerOf(call), { skill: SKILL, input, queue: QUEUE, ...trace !== undefined && { metadata: trace } })).task
+    const skill = (await this.#options.registry.catalog('tools')).get(name)?.definition.name ?? SKILL
+    return (await this.#store.create(ownerOf(call), { skill, input, queue: QUEUE, ...trace !== undefined && { metadata: trace } })).task
   }
 
   /** @throws RpcError -32602 if the caller has no such task, or may not use its tool */
