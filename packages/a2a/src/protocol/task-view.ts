@@ -60,7 +60,7 @@ export function viewTask (task: TaskRecord, historyLength = Infinity): TaskView 
   const isStatus = status.message?.id === messageIdAt(task, messages.length - 1)
   const streamed = isStatus ? undefined : streamedText(task)
   const artifacts = artifactsOf(task)
-  const isInStatus = streamed !== undefined && hasText(status, streamed.parts)
+  const isInStatus = streamed !== undefined && isText(status, streamed.parts)
   if (streamed !== undefined && !streamed.isComplete && !isInStatus) artifacts.push(streamingArtifact(streamed.parts))
   // the last message is not part of the history where the status or an artifact shows it
   const shown = isStatus || streamed !== undefined ? messages.slice(0, -1) : messages
@@ -100,8 +100,11 @@ export function messageAnswer (task: TaskRecord): MessageView | undefined {
   return task.state === 'completed' ? viewStatus(task).message : undefined
 }
 
-/** The events of one step of a task: mostly one; none where nothing changed that A2A shows. */
-export function viewStep ({ task, event }: TaskStep): EventView[] {
+/**
+ * The events of one step of a task: mostly one; none where nothing changed that A2A shows.
+ * @param hasText whether its reader has the text that was streamed before
+ */
+export function viewStep ({ task, event }: TaskStep, hasText = true): EventView[] {
   const { delta, artifact, state, message, progress, usage } = event
   const events: EventView[] = []
   if (delta !== undefined) {
@@ -123,14 +126,14 @@ export function viewStep ({ task, event }: TaskStep): EventView[] {
     const { message: explanation, ...status } = viewStatus(task)
     const last = task.messages.at(-1)
     // its readers have the text as chunks of an artifact
-    const isSent = isStreamed(last) && hasText({ message: explanation }, last.parts)
+    const isSent = hasText && isStreamed(last) && isText({ message: explanation }, last.parts)
     events.push({ kind: 'status', status: isSent ? status : { ...status, message: explanation }, metadata })
   }
   return events
 }
 
 /** Whether the message of a status is this text and nothing more. */
-function hasText ({ message }: Pick<StatusView, 'message'>, [part]: readonly TaskPart[]): boolean {
+function isText ({ message }: Pick<StatusView, 'message'>, [part]: readonly TaskPart[]): boolean {
   return message?.parts.length === 1 && message.parts[0]?.text === part?.text
 }
 

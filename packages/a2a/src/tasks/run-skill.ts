@@ -6,7 +6,7 @@ import {
 } from '@polyvac/core/plugin'
 import {
   deltaWriter, isTaskError, ownerOfKey, type DataPart, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord,
-  type TaskStore, type TaskUpdate
+  type TaskStore, type TaskUpdate, type TextPart
 } from '@polyvac/tasks'
 import type { FastifyBaseLogger } from 'fastify'
 import { randomUUID } from 'node:crypto'
@@ -121,20 +121,27 @@ async function streamAnswer (run: Run, options: SkillOptions): Promise<string> {
   const text = deltaWriter(context)
   const reports = new ProgressWriter(context)
   let reached = task.progress
-  let isStreamed = false
+  let chars = 0
   const call: PlacedCall = { ...await vacCallOf(run, options), streamedOnly: true }
   try {
     for await (const chunk of skill.vac.stream(call)) {
       record.chunk(chunk)
       if (typeof chunk === 'string') {
-        isStreamed = true
+        chars += chunk.length
         await text.write(chunk)
       } else if (isAnswer(chunk)) {
         // what becomes a message of the task is not an artifact as well
-        if (!isStreamed && !isMessage(chunk)) await text.write(chunk.answer)
+        if (chars === 0 && !isMessage(chunk)) await text.write(chunk.answer)
         await Promise.all([text.flush(), reports.flush()])
+        let streamed = chars === 0 || !isMessage(chunk) ? undefined : await streamedText(options.tasks, task, chars) ?? chunk.answer
+        const said = messageText(chunk)
+        if (streamed !== undefined && said.startsWith(streamed)) {
+          await text.write(said.slice(streamed.length))
+          await text.flush()
+          streamed = said
+        }
         const artifact = { name: ARTIFACTS.stream, content: streamResult(withoutArtifacts(chunk)) }
-        return await finish(skill, chunk, context, artifact, isStreamed ? chunk.answer : undefined)
+        return await finish(skill, chunk, context, artifact, streamed)
       } else {
         const { progress, message } = chunk
         if (progress <= reached && message === undefined) continue
@@ -159,10 +166,16 @@ function isMessage (answer: Answer): boolean {
   return askedBack(answer) !== undefined || answer.rejected === true || answer.as_message === true
 }
 
+/** The text that this attempt has streamed; undefined where the record does not keep all of it. */
+async function streamedText (tasks: TaskStore, { owner, id }: TaskRecord, chars: number): Promise<string | undefined> {
+  const text = (await tasks.get(owner, id))?.messages.at(-1)?.parts[0]?.text
+  return text?.length === chars ? text : undefined
+}
+
 /**
  * Ends the run according to the answer: with `artifact` beside the artifacts of the interpreter, with a message
  * instead, with a request for input or an authorization, or as rejected.
- * @param streamed the text that was streamed: a question or message with this text is in the messages already
+ * @param streamed the text that was streamed: it is in the messages already
  */
 async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   artifact: NonNullable<TaskUpdate['artifact']>, streamed?: string): Promise<string> {
@@ -174,20 +187,23 @@ async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   if (request !== undefined) {
     const state = `${request.kind}-required` as const
     const { sign_in: signIn } = answer
-    // the address as data, also where the text was streamed
-    const message = isRecord(signIn)
-      ? agentMessage(request.text, { type: 'data', data: { signIn } })
-      : request.text === streamed ? undefined : agentMessage(request.text)
+    // the address as data also comes where the text was streamed
+    const data = isRecord(signIn) ? [{ type: 'data' as const, data: { signIn } }] : []
+    const question = unsaid(messageText(answer), streamed)
+    const parts = question === '' ? data : [{ type: 'text' as const, text: question }, ...data]
+    const message = parts.length === 0 ? undefined : agentMessage(parts)
     await context.emit({ state, usage, ...message === undefined ? {} : { message } })
     return state
   }
   if (rejected === true) {
-    const message = text === '' ? 'the VAC declined' : text
+    const message = text.trim() === '' ? 'the VAC declined' : text
     await context.emit({ state: 'rejected', usage, error: { code: 'VAC_REJECTED', message } })
     return 'rejected'
   }
   if (isMessage === true) {
-    await context.emit({ state: 'completed', usage, ...(text === streamed ? {} : { message: agentMessage(text) }) })
+    const rest = unsaid(text, streamed)
+    const message = rest === '' && streamed !== undefined ? {} : { message: agentMessage([{ type: 'text', text: rest }]) }
+    await context.emit({ state: 'completed', usage, ...message })
     return 'completed'
   }
   const artifacts = answer.artifacts === undefined ? [] : artifactsOf(vac.name, answer.artifacts)
@@ -198,8 +214,33 @@ async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   return 'completed'
 }
 
-function agentMessage (text: string, ...more: readonly DataPart[]): NonNullable<TaskUpdate['message']> {
-  return { id: randomUUID(), role: 'agent', parts: [{ type: 'text', text }, ...more] }
+/** The text of an answer that ends as a message. */
+function messageText (answer: Answer): string {
+  const request = askedBack(answer)
+  return request === undefined ? answer.answer : questionWith(answer.answer, request)
+}
+
+/** The question, or the answer where the question is its end or has no text. */
+function questionWith (answer: string, { kind, text }: NonNullable<ReturnType<typeof askedBack>>): string {
+  const [before, question] = [answer.trim(), text.trim()]
+  if (question === '' && before === '') return kind === 'input' ? 'the VAC asks for input' : 'the VAC asks for an authorization'
+  return question === '' || (before !== question && endsWith(before, question)) ? answer : text
+}
+
+/** The text of a message, unless it was streamed or is the end of what was. */
+function unsaid (text: string, streamed: string | undefined): string {
+  if (streamed === undefined) return text
+  if (text.trim() === '') return ''
+  return endsWith(streamed.trimEnd(), text.trim()) ? '' : text
+}
+
+/** Whether a text ends with another one, and not within a word. */
+function endsWith (text: string, end: string): boolean {
+  return text.endsWith(end) && !/[\p{L}\p{N}]$/u.test(text.slice(Math.max(0, text.length - end.length - 2), -end.length || undefined))
+}
+
+function agentMessage (parts: ReadonlyArray<TextPart | DataPart>): NonNullable<TaskUpdate['message']> {
+  return { id: randomUUID(), role: 'agent', parts }
 }
 
 /**

@@ -41,11 +41,14 @@ export function toSnapshot (task: TaskRecord, historyLength?: number): Json {
 }
 
 /** The events of a stream that one step of the task makes. */
-export function toEvents (step: TaskStep): Json[] {
+export function toEvents (step: TaskStep): Json[] { return eventsOf(step) }
+
+/** `hasText`: whether the reader has the text that was streamed before. */
+function eventsOf (step: TaskStep, hasText = true): Json[] {
   const { task } = step
   const taskId = task.id
   const contextId = contextOf(task)
-  return viewStep(step).map(view => {
+  return viewStep(step, hasText).map(view => {
     if (view.kind === 'status') {
       return { statusUpdate: { taskId, contextId, status: toStatus(task, view.status), metadata: view.metadata } }
     }
@@ -56,7 +59,8 @@ export function toEvents (step: TaskStep): Json[] {
 
 /** The body of a push notification: one event, or the task where the step is more than one. */
 export function toNotification (step: TaskStep): PushPayload {
-  const events = toEvents(step)
+  // chunks are not sent to webhooks
+  const events = eventsOf(step, false)
   return { type: 'application/a2a+json', body: JSON.stringify(events.length === 1 ? events[0] : toSnapshot(step.task)) }
 }
 
