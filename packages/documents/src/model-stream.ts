@@ -1,6 +1,7 @@
 import { memoryBudget, readUsage, traceParent, type TokenUsage } from '@polyvac/core/plugin'
 import { loadSdk, ModelError, modelFailure } from './model-client.js'
 import { modelFetch } from './model-fetch.js'
+import { fitMessages } from './model-messages.js'
 import type { ModelServer } from './model-server.js'
 
 export interface ModelMessage {
@@ -41,6 +42,7 @@ export async function * streamModel ({ server, messages, signal, timeoutMs, owne
 AsyncGenerator<string, ModelEnd> {
   signal.throwIfAborted()
   const [{ streamText }, { createOpenAICompatible }] = await loadSdk()
+  const fitted = await fitMessages(messages)
   // the SDK keeps all events until the stream has ended
   const held = memoryBudget.hold('the answers of model servers', owner)
   const provider = createOpenAICompatible({
@@ -60,7 +62,7 @@ AsyncGenerator<string, ModelEnd> {
   try {
     const { fullStream } = streamText({
       model: provider(server.model),
-      messages: [...messages],
+      messages: fitted,
       // system messages come from the application, or from the OpenAI client whose conversation is forwarded
       allowSystemInMessages: true,
       abortSignal: both,

@@ -22,7 +22,7 @@ export const OPENAI_OPTIONS = {
 } satisfies OptionRules<OpenaiInterpreterOptions>
 
 /**
- * Forwards a conversation unchanged to an OpenAI-compatible server: `openai: { base_url, api_key, model }` of the VAC's
+ * Forwards a conversation to an OpenAI-compatible server, its turns in the form that model APIs take: `openai: { base_url, api_key, model }` of the VAC's
  * entry, otherwise OPENAI_BASE_URL and OPENAI_API_KEY. A stream that is cut off fails (DOCUMENTS_MODEL_FAILED) and
  * never counts as a complete answer.
  * @example
