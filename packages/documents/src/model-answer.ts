@@ -6,7 +6,8 @@ import { foreignHosts } from './foreign-hosts.js'
 import { checkGrounding } from './grounding.js'
 import type { ModelServer } from './model-server.js'
 import { codedCause, ModelError } from './model-client.js'
-import { streamModel, type ModelMessage } from './model-stream.js'
+import type { ModelMessage } from './model-messages.js'
+import { streamModel } from './model-stream.js'
 
 /** Longest passage for a model, and all of them together, in characters: local models have small context windows. */
 const MAX_PASSAGE = 4_000

@@ -1,5 +1,9 @@
 import { takeTurn } from '@polyvac/core/plugin'
-import type { ModelMessage } from './model-stream.js'
+
+export interface ModelMessage {
+  readonly role: 'user' | 'assistant' | 'system'
+  readonly content: string
+}
 
 /** Turns that one turn of the event loop reads. */
 const TURNS_AT_ONCE = 1_000

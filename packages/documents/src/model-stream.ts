@@ -1,13 +1,8 @@
 import { memoryBudget, readUsage, traceParent, type TokenUsage } from '@polyvac/core/plugin'
 import { loadSdk, ModelError, modelFailure } from './model-client.js'
 import { modelFetch } from './model-fetch.js'
-import { fitMessages } from './model-messages.js'
+import { fitMessages, type ModelMessage } from './model-messages.js'
 import type { ModelServer } from './model-server.js'
-
-export interface ModelMessage {
-  readonly role: 'user' | 'assistant' | 'system'
-  readonly content: string
-}
 
 /** Longest answer of a model, in bytes of its events: about 200 for each token. */
 export const MAX_STREAM_BYTES = 32 * 1024 * 1024
