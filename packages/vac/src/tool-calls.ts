@@ -5,13 +5,20 @@ import type { ToolCall } from './openai-schemas.js'
 
 /** Choices of a tool that leave it to the interpreter, so that one without tools may answer with text. */
 export function isFreeChoice (choice: unknown): boolean {
-  if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return true
+  if (choice === undefined || choice === null || isNone(choice) || choice === 'auto') return true
+  // clients of several model APIs also send the form of Anthropic
+  if (isRecord(choice) && choice.type === 'auto') return true
   return isRecord(choice) && choice.type === 'allowed_tools' && isRecord(choice.allowed_tools) && choice.allowed_tools.mode === 'auto'
+}
+
+/** Whether a choice of a tool forbids all, as a name or in the form of Anthropic. */
+function isNone (choice: unknown): boolean {
+  return choice === 'none' || (isRecord(choice) && choice.type === 'none')
 }
 
 /** Whether an answer may call tools: the request has some and does not forbid them, and the interpreter takes them. */
 export function mayCallTools ({ tools, tool_choice: choice }: Readonly<Record<string, unknown>>, takes: readonly string[]): boolean {
-  return takes.includes('tools') && Array.isArray(tools) && tools.length > 0 && choice !== 'none'
+  return takes.includes('tools') && Array.isArray(tools) && tools.length > 0 && !isNone(choice)
 }
 
 /**

@@ -147,7 +147,7 @@ test('parameters that change nothing are accepted, null and tools that need not 
   t.teardown(() => app.close())
   const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }]
   for (const more of [
-    { tools }, { tools, tool_choice: 'auto' }, { tools, tool_choice: 'none' }, { tools, tool_choice: null }, { tools: null }, { functions: [{ name: 'f' }], function_call: 'auto' },
+    { tools }, { tools, tool_choice: 'auto' }, { tools, tool_choice: 'none' }, { tools, tool_choice: { type: 'none' } }, { tools, tool_choice: { type: 'auto' } }, { tools, tool_choice: null }, { tools: null }, { functions: [{ name: 'f' }], function_call: 'auto' },
     { tools, tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools } } }, { stream: true, stream_options: { include_usage: null } },
     { stream: true, stream_options: {}, tools }, { stream_options: null, n: null, response_format: null }
   ]) {
