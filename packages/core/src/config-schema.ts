@@ -234,17 +234,19 @@ export const ServiceConfig = Type.Object({
 }, { additionalProperties: false })
 export type ServiceConfig = Static<typeof ServiceConfig>
 
+/** For editors: vac-config.ts leaves them out before the check. */
+const ANCHORS = { patternProperties: { '^x-': { description: 'a place for anchors; not read' } } }
+
 /** The whole of `vac_config.yaml`: the source of its checks, its types and the editors' schema file. */
 export const VacConfigFile = Type.Object({
   $schema: Type.Optional(Type.String({ description: 'the JSON Schema, for editors' })),
   kind: Type.Literal('vacConfig', { description: 'what the file is' }),
   apiVersion: Type.Optional(Type.String({ description: 'as in older files; not read' })),
-  service: Type.Optional(Type.Object(ServiceConfig.properties, { additionalProperties: false, description: 'the switches of the host' })),
+  service: Type.Optional(Type.Object(ServiceConfig.properties, { additionalProperties: false, description: 'the switches of the host', ...ANCHORS })),
   vac: Type.Optional(Type.Record(Type.String(), VacConfig, { description: 'the VACs by name; optional beside `mcp_servers`' }))
 }, {
   additionalProperties: false,
   title: 'Polyvac configuration',
-  // for editors: vac-config.ts leaves them out before the check
-  patternProperties: { '^x-': { description: 'a place for anchors; not read' } }
+  ...ANCHORS
 })
 export type VacConfigFile = Static<typeof VacConfigFile>

@@ -160,8 +160,8 @@ class Check {
     }
     if (isTooLarge(value)) throw new ConfigError([this.problemAt(0, 1, 'the aliases of the file expand to too many values')])
     if (!isRecord(value)) return value
-    // entries for anchors, as in files of docker compose
-    return Object.fromEntries(Object.entries(value).filter(([key]) => !key.startsWith('x-')))
+    const { service, ...others } = withoutAnchors(value)
+    return { ...others, ...service !== undefined && { service: isRecord(service) ? withoutAnchors(service) : service } }
   }
 
   /** The credentials of the file, as far as they can be read. */
@@ -193,7 +193,7 @@ class Check {
     const { vac } = value as { vac?: unknown }
     for (const [name, entry] of isRecord(vac) ? Object.entries(vac) : []) {
       for (const key of isRecord(entry) ? Object.keys(entry) : []) {
-        if (key in VacConfig.properties) continue
+        if (key in VacConfig.properties || key.startsWith('x-')) continue
         if (!this.#mayWarn) return
         const near = nearest(key, Object.keys(VacConfig.properties))
         const warning = `unknown key ${quoteName(key)} in vac.${name}, kept for the interpreter`
@@ -359,3 +359,8 @@ function * errorsOf (value: unknown): Generator<ValueError> {
 
 const didYouMean = (near: string | undefined): string | undefined => near && `did you mean ${quoteName(near)}?`
 const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
+
+/** Leaves out the entries that are there for anchors, as in files of docker compose. */
+function withoutAnchors (value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !key.startsWith('x-')))
+}

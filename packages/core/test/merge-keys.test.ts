@@ -33,6 +33,16 @@ test('merge keys are merged: entries of the map come first, then those of the fi
   t.notOk(warnings.some(({ message }) => message.includes('<<')))
 })
 
+test('entries for anchors are not read at the top, in the service and in a VAC', async t => {
+  const { service, vac, warnings } = parse([
+    'x-top: 1', 'service:', '  x-limits: &limits { at_once: 3 }', '  limits: { owner: *limits }', 'vac: { a: { x-tags: [1], interpreter: echo } }'
+  ])
+  t.strictSame(service, { limits: { owner: { at_once: 3 } } })
+  t.match(vac, { a: { interpreter: 'echo' } })
+  t.strictSame(warnings, [])
+  t.match(problems(['service:', '  y-limits: 1', 'vac: { a: {} }']), [[3, /unknown key "y-limits"/]])
+})
+
 /* eslint-disable no-template-curly-in-string */
 test('lists, maps and variables are merged, in flow maps and in services too', async t => {
   const { vac, service } = parse([

@@ -123,7 +123,8 @@ test('a small file that is huge when inflated is reported and left out, also whe
   await memory.ready
   t.match(warnings.sort((a, b) => String(a.source) < String(b.source) ? -1 : 1), [
     { source: 'big.docx', reason: 'it is too large when inflated: over 16 MiB' },
-    { source: 'big.pdf', reason: 'it is too large when inflated: over 32 MiB' },
+    // on a busy machine the bound of time comes first
+    { source: 'big.pdf', reason: /^it is too large when inflated: over 32 MiB$|^it takes too long$/ },
     { source: 'lying.docx', reason: 'it is too large when inflated: over 16 MiB' }
   ])
   t.strictSame((await memory.list()).map(({ name }) => name), ['good.pdf'])
