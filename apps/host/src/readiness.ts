@@ -36,11 +36,11 @@ const Ready = Type.Object({
 export function registerReadiness (app: FastifyInstance, condition: Condition): void {
   const gate = new LogGate()
   app.get('/health', {
-    schema: { summary: 'Liveness', tags: ['host'], response: { 200: Type.Object({ status: Type.String() }) } }
+    schema: { operationId: 'getHealth', summary: 'Liveness', tags: ['host'], response: { 200: Type.Object({ status: Type.String() }) } }
   }, async () => ({ status: 'healthy' }))
 
   app.get('/ready', {
-    schema: { summary: 'Readiness, with reasons', tags: ['host'], response: { 200: Ready, 503: Ready } }
+    schema: { operationId: 'getReadiness', summary: 'Readiness, with reasons', tags: ['host'], response: { 200: Ready, 503: Ready } }
   }, async (request, reply) => {
     const reasons = await reasonsOf(condition, app.log, gate)
     const isReady = reasons.length === 0

@@ -1,3 +1,4 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { test, type Test } from 'tap'
 import { existsSync } from 'node:fs'
 import { copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -286,6 +287,23 @@ test('the OpenAPI document has every schema once and matches the routes', async 
   t.strictSame(new Set(used), new Set(names))
   t.ok(names.includes('VacQuery') && names.includes('Answer'))
   t.strictSame(openApiOf(app), document)
+})
+
+test('the OpenAPI document of all plugins is valid, and each of its operations has its own id', async t => {
+  const { app } = await host(t, () => ({
+    vacs: ['a', 'b'],
+    stream_interpreter: () => 'x',
+    tasks: { store: 'memory' },
+    enable_a2a_agent: true,
+    enable_mcp_server: true,
+    enable_playground: true,
+    mcp_servers: [{ name: 's', command: process.execPath, args: ['-e', '0'] }]
+  }))
+  const document = (await app.inject('/openapi.json')).json()
+  t.strictSame(await new Validator().validate(structuredClone(document)), { valid: true })
+  const ids = Object.values(document.paths as object).flatMap(operations => Object.values(operations as Record<string, { operationId?: string }>).map(({ operationId }) => operationId))
+  t.ok(ids.length > 40)
+  t.strictSame(ids.filter((id, i) => ids.indexOf(id) !== i || !/^[A-Za-z0-9_-]{1,64}$/.test(String(id)) || id === undefined), [])
 })
 
 test('the schema file for editors is the schema of the checks', async t => {

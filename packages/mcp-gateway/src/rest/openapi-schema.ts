@@ -14,9 +14,9 @@ const isType: Check = value => [value].flat().every(type => TYPES.includes(type)
 /** The other keywords, and the values that they may have. What a schema has besides means nothing to a validator. */
 const PLAIN: ReadonlyArray<readonly [keywords: readonly string[], check: Check]> = [
   [['type'], isType],
-  [['enum'], value => Array.isArray(value) && value.length > 0],
-  [['const', 'default'], () => true],
-  [['examples'], Array.isArray],
+  [['enum'], value => Array.isArray(value) && value.length > 0 && isData(value)],
+  [['const', 'default'], isData],
+  [['examples'], value => Array.isArray(value) && isData(value)],
   [['title', 'description', '$comment', 'format', 'contentEncoding', 'contentMediaType'], isText],
   [['pattern'], isPattern],
   [['multipleOf'], value => typeof value === 'number' && value > 0],
@@ -30,17 +30,39 @@ const PLAIN: ReadonlyArray<readonly [keywords: readonly string[], check: Check]>
   [['dependentRequired'], value => isRecord(value) && Object.values(value).every(isTexts)]
 ]
 
+/** Keywords whose lists name each text once. */
+const NAMES: readonly string[] = ['type', 'required', 'dependentRequired']
+
+/** What may stand beside a reference. */
+const NOTES: readonly string[] = ['title', 'description', '$comment', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly']
+
+/** A schema whose reference is a part of `allOf` if other keywords also apply: importers read the reference alone. */
+function withParts (schema: Json): Json {
+  const { $ref, ...rest } = schema
+  if ($ref === undefined || Object.keys(rest).every(key => NOTES.includes(key))) return schema
+  return { ...rest, allOf: [{ $ref }, ...rest.allOf as unknown[] | undefined ?? []] }
+}
+
+function distinct (value: unknown): unknown {
+  if (Array.isArray(value)) return [...new Set<unknown>(value)]
+  return isRecord(value) ? Object.fromEntries(Object.entries(value).map(([key, child]) => [key, distinct(child)])) : value
+}
+
 const isPlain = (key: string, value: unknown): boolean =>
   key.startsWith('x-') || PLAIN.some(([keywords, check]) => keywords.includes(key) && check(value))
 
-export const refTo = (component: string): Json => ({ $ref: `#/components/schemas/${component}` })
+const REF_PREFIX = '#/components/schemas/'
+
+export const refTo = (component: string): Json => ({ $ref: `${REF_PREFIX}${component}` })
 
 /**
- * Adds the schema of a tool's arguments to the components of an OpenAPI 3.1 document, under `name`. What it refers to
- * becomes separate components: in the document a reference is relative to the whole document. Values that no
- * validator accepts, and references to what does not exist, are left out.
+ * Adds the schema of a tool's arguments to the components of an OpenAPI 3.1 document, and returns the name that it has
+ * there: `wanted`, or one that no component has yet. What it refers to becomes separate components: in the document a
+ * reference is relative to the whole document. Values that no validator accepts, and references to what does not
+ * exist, are left out.
  */
-export function addArguments (schemas: Json, name: string, given: unknown): void {
+export function addArguments (schemas: Json, wanted: string, given: unknown): string {
+  const name = freeName(schemas, wanted)
   const root = isRecord(given) ? given : {}
   const index = new SchemaIndex(root)
   let own = root
@@ -55,6 +77,13 @@ export function addArguments (schemas: Json, name: string, given: unknown): void
   const { type, properties = {}, ...rest } = writer.write(own, 0, true)
   schemas[name] = { type: 'object', properties, ...rest }
   writer.finish()
+  return name
+}
+
+function freeName (schemas: Json, wanted: string): string {
+  let name = wanted
+  for (let i = 1; Object.hasOwn(schemas, name); i++) name = `${wanted}_${i}`
+  return name
 }
 
 class SchemaWriter {
@@ -76,6 +105,28 @@ class SchemaWriter {
   /** Writes the components that references have made so far: not at once, since each may refer to the next. */
   finish (): void {
     for (const [name, schema] of this.#open) this.#schemas[name] = this.write(schema, 0, true)
+    this.#openCircles()
+    for (const name of this.#components.values()) this.#schemas[name] = withParts(this.#schemas[name] as Json)
+  }
+
+  /** Drops a reference of each circle of components that are references: importers refuse a document with one. */
+  #openCircles (): void {
+    const done = new Set<string>()
+    for (const start of this.#components.values()) {
+      const path = new Set<string>()
+      for (let name = start; !done.has(name);) {
+        path.add(name)
+        const { $ref, ...rest } = this.#schemas[name] as Json
+        if (typeof $ref !== 'string') break
+        const next = $ref.slice(REF_PREFIX.length)
+        if (path.has(next)) {
+          this.#schemas[name] = rest
+          break
+        }
+        name = next
+      }
+      for (const name of path) done.add(name)
+    }
   }
 
   write (schema: unknown, level: number, isComponent = false): Json {
@@ -96,9 +147,10 @@ class SchemaWriter {
         if (Array.isArray(value) && value.length > 0) written[key] = value.map(item => this.write(item, level + 1))
       } else if (MAPS.includes(key)) {
         if (isRecord(value)) written[key] = Object.fromEntries(Object.entries(value).map(([name, item]) => [name, this.write(item, level + 1)]))
-      } else if (isPlain(key, value)) written[key] = value
+      } else if (isPlain(key, value)) written[key] = NAMES.includes(key) ? distinct(value) : value
     }
-    return written
+    // of a component when all are written: a circle of references is open then
+    return isComponent ? written : withParts(written)
   }
 
   /** The component of a subschema that a reference means. */
@@ -115,10 +167,24 @@ class SchemaWriter {
   }
 }
 
+/** Whether a value has no `$ref`, which importers resolve wherever it stands. */
+function isData (value: unknown, level = 0): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return level < MAX_LEVELS && !(isRecord(value) && typeof value.$ref === 'string') && Object.values(value).every(child => isData(child, level + 1))
+}
+
+/** Whether a default has the type of its schema: `null` for a string is usual, and importers refuse it. */
+function fits (value: unknown, type: unknown): boolean {
+  if (type === undefined || !isType(type)) return true
+  const own = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+  return [type].flat().some(type => type === own || (type === 'integer' && Number.isInteger(value)))
+}
+
 /** A schema with the keywords of 2020-12 in place of those of earlier drafts. */
 function modernised (schema: Json): Json {
   const { dependencies, additionalItems, ...rest } = schema
   const modern: Json = rest
+  if (!fits(rest.default, rest.type)) delete modern.default
   if (Array.isArray(rest.items)) {
     modern.prefixItems = rest.items
     delete modern.items

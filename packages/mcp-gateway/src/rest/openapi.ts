@@ -52,9 +52,11 @@ export async function toolsDocument (tools: readonly ServerItem[], { url, server
   for (const [i, { server, item: { name, title, description, inputSchema } }] of tools.entries()) {
     const tool = String(name)
     const operationId = only === undefined ? serverToolName(server, tool) : toolName(tool)
-    const component = `${operationId}_arguments`
-    addArguments(schemas, component, inputSchema)
-    paths[`/mcp/tools/${encodeURIComponent(server)}/${pathName(tool)}`] = {
+    const path = `/mcp/tools/${encodeURIComponent(server)}/${pathName(tool)}`
+    // a tool may have the name that stands for another one in its path: the path calls that tool
+    if (Object.hasOwn(paths, path) && tool !== toolName(tool)) continue
+    const component = addArguments(schemas, `${operationId}_arguments`, inputSchema)
+    paths[path] = {
       post: {
         operationId,
         summary: typeof title === 'string' && title !== '' ? title : tool,
