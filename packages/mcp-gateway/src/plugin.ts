@@ -1,6 +1,6 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
-  authenticateCallers, boundMemory, Disconnects, errorHandler, describeRoutes, mayAdminister, mayUse, OpenCalls, ownTime, parseJson, refuseOtherMethods,
+  authenticateCallers, boundMemory, Disconnects, errorHandler, describeRoutes, isRecord, mayAdminister, mayUse, OpenCalls, ownTime, parseJson, refuseOtherMethods,
   schemaValidator, traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -62,7 +62,8 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   await traceRequests(app)
   boundMemory(app)
   // those of the app may return bytes, for signatures
-  parseJson(app)
+  // importers of OpenAPI documents send an empty body to a tool without parameters
+  parseJson(app, ['application/json'], true)
   const refuseOthers = refuseOtherMethods(app)
   const tags = ['mcp-gateway']
   app.setValidatorCompiler(schemaValidator)
@@ -118,6 +119,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   app.post('/mcp/call', {
     bodyLimit,
     ...ownTime(host),
+    preValidation: leaveOutNulls,
     schema: { operationId: 'callMcpTool', summary: 'Call a tool', tags, body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
   }, async (request, reply) => await answer(request, reply, request.body) as never)
 
@@ -171,6 +173,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
 
   app.post('/mcp/resources/read', {
     bodyLimit,
+    preValidation: leaveOutNulls,
     schema: { operationId: 'readMcpResource', summary: 'Read a resource', tags, body: ReadBody, response: { 200: ReadResult, ...errors } }
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
@@ -186,6 +189,11 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
 
   app.post('/mcp/prompts/get', {
     bodyLimit,
+    preValidation: async request => {
+      await leaveOutNulls(request)
+      const body = request.body as { arguments?: unknown } | undefined
+      if (isRecord(body?.arguments)) body.arguments = withoutNulls(body.arguments)
+    },
     schema: { operationId: 'getMcpPrompt', summary: 'Fill in a prompt', tags, body: PromptBody, response: { 200: PromptResult, ...errors } }
   }, async (request, reply) => {
     const { server, prompt, arguments: args = {}, _meta: meta } = request.body
@@ -223,6 +231,15 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
     const items = await serverFor(gateway, principal, server).list(kind, principal?.owner)
     return items.map(item => ({ server, item })).filter(item => isListedFor(principal, kind, item))
   }
+}
+
+/** Clients send null for what they leave out. Arguments of tools are fitted to the schema of the tool. */
+async function leaveOutNulls (request: FastifyRequest): Promise<void> {
+  if (isRecord(request.body)) request.body = withoutNulls(request.body)
+}
+
+function withoutNulls (members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.values(members).includes(null) ? Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) : members
 }
 
 /** Whether a caller prefers events; one that accepts any type gets JSON. */

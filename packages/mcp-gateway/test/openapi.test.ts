@@ -108,6 +108,7 @@ test('references become components, wherever they point and in whatever draft', 
     data: { type: 'object', properties: { a: { default: { $ref: '#/x' } }, b: { enum: [{ deep: [{ $ref: 'y' }] }] }, c: { examples: [{ $ref: 'z' }] }, d: { type: 'string', default: null }, e: { type: ['string', 'null'], default: null }, f: { type: 'number', default: 1 }, g: { type: 'integer', default: 1.5 }, h: { type: 'array', default: [] }, i: { default: null } } },
     drafts: { type: 'object', properties: { pair: { type: 'array', items: [{ type: 'string' }], additionalItems: { type: 'number' } }, n: { type: 'number', minimum: 1, exclusiveMinimum: true } }, dependencies: { pair: ['n'], n: { required: ['pair'] } } },
     odd: { type: 'thing', properties: { a: null, b: true, c: false, d: { type: 'strnig', enum: null, required: 'x', pattern: '(?i)a', minLength: -1, nullable: true, discriminator: { mapping: { a: '#/$defs/none' } }, description: 5, 'x-mcp-header': 'D' } }, required: null, allOf: [], additionalProperties: false },
+    nullable: { type: 'object', properties: { a: { type: 'string', nullable: true, default: null }, b: { type: ['string', 'null'], nullable: true }, c: { nullable: true }, d: { type: 'string', nullable: false } } },
     text: 'no schema'
   })
   t.strictSame(await problemsOf(document), [])
@@ -135,6 +136,7 @@ test('references become components, wherever they point and in whatever draft', 
   t.strictSame(bodies.s__data!.properties, { a: {}, b: {}, c: {}, d: { type: 'string' }, e: { type: ['string', 'null'], default: null }, f: { type: 'number', default: 1 }, g: { type: 'integer' }, h: { type: 'array', default: [] }, i: { default: null } })
   t.strictSame(bodies.s__drafts, { type: 'object', properties: { pair: { type: 'array', prefixItems: [{ type: 'string' }], items: { type: 'number' } }, n: { type: 'number', exclusiveMinimum: 1 } }, dependentRequired: { pair: ['n'] }, dependentSchemas: { n: { required: ['pair'] } } })
   t.strictSame(bodies.s__odd, { type: 'object', properties: { a: {}, b: {}, c: { not: {} }, d: { 'x-mcp-header': 'D' } }, additionalProperties: false })
+  t.strictSame(bodies.s__nullable!.properties, { a: { type: ['string', 'null'], default: null }, b: { type: ['string', 'null'] }, c: {}, d: { type: 'string' } })
   t.strictSame(bodies.s__text, { type: 'object', properties: {} })
 })
 

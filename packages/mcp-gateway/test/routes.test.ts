@@ -93,3 +93,35 @@ test('_meta of a body reaches the server with a call, a resource and a prompt, w
   t.equal(seen.length, 3)
   t.equal((await app.inject({ method: 'POST', url: '/mcp/call', payload: { server: 'own', tool: 'tool', _meta: 'x' } })).statusCode, 400)
 })
+
+test('null stands for what a caller leaves out, and a tool without parameters needs no body', async t => {
+  const server = await handWritten(t, ({ message: { method, params }, result }) => {
+    if (method === 'tools/list') result({ tools: [{ name: 'tool', inputSchema: { type: 'object', properties: { plain: { type: 'string' }, list: { type: ['string', 'null'] }, nullable: { type: 'string', nullable: true } } } }] })
+    else if (method === 'tools/call') result({ content: [{ type: 'text', text: JSON.stringify(params.arguments) }] })
+    else if (method === 'prompts/get') result({ messages: [{ role: 'user', content: { type: 'text', text: JSON.stringify(params.arguments) } }] })
+    else if (method === 'resources/read') result({ contents: [{ uri: params.uri, text: 'x' }] })
+    else return false
+    return true
+  })
+  const { app } = await started(t, { up: { url: server.url } })
+  const post = async (url: string, payload?: object | string, headers: Record<string, string> = {}): Promise<[number, string]> => {
+    const { statusCode, body } = await app.inject({ method: 'POST', url, headers, ...payload !== undefined && { payload } })
+    const { result, messages, contents, code } = JSON.parse(body)
+    return [statusCode, code ?? (result?.content ?? messages?.map((message: { content: object }) => message.content) ?? contents)[0].text]
+  }
+  const nothing = { capabilities: null, requestState: null, inputResponses: null, _meta: null }
+  t.strictSame(await post('/mcp/call', { server: 'up', tool: 'tool', arguments: null, ...nothing }), [200, '{}'])
+  t.strictSame(await post('/mcp/call', { server: 'up', tool: 'tool', arguments: { plain: null, list: null, nullable: null } }), [200, '{"list":null,"nullable":null}'])
+  t.strictSame(await post('/mcp/call', { server: 'up', tool: null }), [400, 'BAD_REQUEST'])
+  const json = { 'content-type': 'application/json' }
+  for (const [payload, headers] of [[undefined, {}], [undefined, json], ['', json], ['null', json], ['{}', json], ['{"plain":null}', json]] as const) {
+    t.strictSame(await post('/mcp/tools/up/tool', payload, headers), [200, '{}'], JSON.stringify([payload, headers]))
+  }
+  t.strictSame(await post('/mcp/tools/up/tool', { list: null, nullable: null, plain: null }), [200, '{"list":null,"nullable":null}'])
+  for (const payload of ['[]', '"x"', '5', '{']) t.equal((await post('/mcp/tools/up/tool', payload, json))[0], 400, payload)
+  t.strictSame(await post('/mcp/prompts/get', { server: 'up', prompt: 'prompt', arguments: null, _meta: null }), [200, '{}'])
+  t.strictSame(await post('/mcp/prompts/get', { server: 'up', prompt: 'prompt', arguments: { a: null, b: 'x' } }), [200, '{"b":"x"}'])
+  t.strictSame(await post('/mcp/prompts/get', { server: 'up', prompt: 'prompt', arguments: { a: 5 } }), [400, 'BAD_REQUEST'])
+  t.strictSame(await post('/mcp/resources/read', { server: 'up', uri: 'own://a', _meta: null }), [200, 'x'])
+  t.strictSame(await post('/mcp/call', ''), [400, 'BAD_REQUEST'])
+})

@@ -47,10 +47,15 @@ test('null stands for an optional argument that was left out, and stays where th
     choice: { enum: ['a', 'b'] },
     nested: { type: 'object', properties: { inner: { type: 'integer' } } },
     items: { type: 'array', items: { type: 'object', properties: { inner: { type: 'integer' } } } },
-    ref: { $ref: '#/$defs/text' }
+    ref: { $ref: '#/$defs/text' },
+    nullable: { type: 'string', nullable: true },
+    model: { $ref: '#/$defs/model' },
+    optional: { anyOf: [{ $ref: '#/$defs/model' }, { type: 'null' }], default: null },
+    all: { allOf: [{ $ref: '#/$defs/model' }, { required: ['inner'] }] },
+    map: { type: 'object', additionalProperties: { type: 'string' } }
   }
   const app = await frontOf(t, ['up'], ({ message: { method, params }, result }) => {
-    if (method === 'tools/list') result({ tools: [{ name: 'tool', inputSchema: { type: 'object', properties, required: ['needed'], additionalProperties: false, $defs: { text: { type: 'string' } } } }] })
+    if (method === 'tools/list') result({ tools: [{ name: 'tool', inputSchema: { type: 'object', properties, required: ['needed'], additionalProperties: false, $defs: { text: { type: 'string' }, model: { type: 'object', properties: { inner: { type: 'integer' }, deep: { $ref: '#/$defs/model' } }, additionalProperties: false } } } }] })
     else if (method === 'prompts/list') result({ prompts: [{ name: 'prompt', arguments: [{ name: 'a' }, { name: 'b', required: true }] }] })
     else if (method === 'prompts/get') result({ messages: [{ role: 'user', content: { type: 'text', text: JSON.stringify(params.arguments) } }] })
     else if (method === 'tools/call') result({ content: [{ type: 'text', text: JSON.stringify(params.arguments) }] })
@@ -59,9 +64,13 @@ test('null stands for an optional argument that was left out, and stays where th
   })
   const call = async (args: object): Promise<any> => (await modern(app, 'tools/call', { name: 'up__tool', arguments: args })).json.result
   const sent = async (args: object): Promise<unknown> => JSON.parse((await call({ needed: 'x', ...args })).content[0].text)
-  for (const field of ['default_null', 'either', 'list']) t.strictSame(await sent({ [field]: null }), { needed: 'x', [field]: null }, field)
-  for (const field of ['plain', 'choice', 'ref', 'nested', 'items']) t.strictSame(await sent({ [field]: null }), { needed: 'x' }, field)
+  for (const field of ['default_null', 'either', 'list', 'nullable', 'optional']) t.strictSame(await sent({ [field]: null }), { needed: 'x', [field]: null }, field)
+  for (const field of ['plain', 'choice', 'ref', 'nested', 'items', 'model', 'all', 'map']) t.strictSame(await sent({ [field]: null }), { needed: 'x' }, field)
   t.strictSame(await sent({ nested: { inner: null }, items: [{ inner: null }, { inner: 1 }], either: null }), { needed: 'x', nested: {}, items: [{}, { inner: 1 }], either: null })
+  for (const field of ['model', 'optional']) t.strictSame(await sent({ [field]: { inner: null, deep: { inner: 1, deep: null } } }), { needed: 'x', [field]: { deep: { inner: 1 } } }, field)
+  t.strictSame(await sent({ map: { a: null, b: 'x' } }), { needed: 'x', map: { b: 'x' } })
+  t.match(await call({ needed: 'x', all: { inner: null } }), { isError: true, content: [{ text: /inner/ }] })
+  t.match(await call({ needed: 'x', model: { unknown: null } }), { isError: true, content: [{ text: /unknown/ }] })
   t.match(await call({ needed: null }), { isError: true, content: [{ text: /needed/ }] })
   t.match(await call({ needed: 'x', unknown: null }), { isError: true, content: [{ text: /unknown/ }] })
   t.match(await call({ needed: 'x', plain: 5 }), { isError: true })

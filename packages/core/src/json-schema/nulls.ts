@@ -8,10 +8,25 @@ import type { SchemaNode } from './document.js'
  * @throws Uncheckable
  */
 export function withoutNulls (node: SchemaNode, value: unknown, check: Check): unknown {
+  if (!Array.isArray(value) && !isRecord(value)) return value
   check.enter()
-  const fitted = Array.isArray(value) ? itemsWithoutNulls(node, value, check) : isRecord(value) ? membersWithoutNulls(node, value, check) : value
+  let fitted: unknown = Array.isArray(value) ? itemsWithoutNulls(node, value, check) : membersWithoutNulls(node, value as Record<string, unknown>, check)
+  const { $ref, allOf, anyOf, oneOf } = node.schema
+  if (typeof $ref === 'string') fitted = withoutNulls(node.resolve($ref, check), fitted, check)
+  for (const part of Array.isArray(allOf) ? allOf : []) fitted = withoutNulls(node.child(part), fitted, check)
+  for (const choice of [anyOf, oneOf]) if (Array.isArray(choice)) fitted = choiceWithoutNulls(choice.map(part => node.child(part)), fitted, check)
   check.leave()
   return fitted
+}
+
+/** The value for the first schema that takes it without nulls. */
+function choiceWithoutNulls (nodes: readonly SchemaNode[], value: unknown, check: Check): unknown {
+  if (nodes.some(node => check.matches(node, value))) return value
+  for (const node of nodes) {
+    const fitted = withoutNulls(node, value, check)
+    if (fitted !== value && check.matches(node, fitted)) return fitted
+  }
+  return value
 }
 
 function itemsWithoutNulls (node: SchemaNode, value: readonly unknown[], check: Check): readonly unknown[] {
@@ -22,13 +37,14 @@ function itemsWithoutNulls (node: SchemaNode, value: readonly unknown[], check: 
 }
 
 function membersWithoutNulls (node: SchemaNode, value: Record<string, unknown>, check: Check): Record<string, unknown> {
-  const { properties, required } = node.schema
-  if (!isRecord(properties)) return value
+  const { properties, additionalProperties: others, required } = node.schema
+  if (!isRecord(properties) && !isRecord(others)) return value
   const members = Object.entries(value)
   const fitted = members.flatMap(([key, member]): Array<[string, unknown]> => {
     check.spend(1)
-    if (!Object.hasOwn(properties, key)) return [[key, member]]
-    const child = node.child(properties[key])
+    const schema = isRecord(properties) && Object.hasOwn(properties, key) ? properties[key] : others
+    if (schema === undefined || typeof schema === 'boolean') return [[key, member]]
+    const child = node.child(schema)
     if (member !== null) return [[key, withoutNulls(child, member, check)]]
     const isKept = (Array.isArray(required) && required.includes(key)) || child.schema.default === null || child.accepts(null, check)
     return isKept ? [[key, member]] : []

@@ -25,5 +25,7 @@ export function makeRules (node: SchemaNode, check: Check): Rule[] {
   for (const keyword of ['unevaluatedProperties', 'unevaluatedItems'] as const) {
     if (keyword in schema) rules.push(unevaluatedRule(keyword, node))
   }
-  return rules.filter(rule => rule !== undefined)
+  const made = rules.filter(rule => rule !== undefined)
+  // of OpenAPI 3.0, which generators of tools write; no draft of JSON Schema has the keyword
+  return schema.nullable === true ? made.map(rule => (value, check) => value === null || rule(value, check)) : made
 }

@@ -184,6 +184,7 @@ function fits (value: unknown, type: unknown): boolean {
 function modernised (schema: Json): Json {
   const { dependencies, additionalItems, ...rest } = schema
   const modern: Json = rest
+  if (rest.nullable === true && isType(rest.type) && rest.type !== undefined) modern.type = [rest.type, 'null'].flat()
   if (!fits(rest.default, rest.type)) delete modern.default
   if (Array.isArray(rest.items)) {
     modern.prefixItems = rest.items

@@ -4,7 +4,7 @@ import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
 import { invalidParams } from '../protocol/rpc.js'
 import type { ToolSource } from '../tool-source.js'
-import { areStrings } from './prompts.js'
+import { areStrings, withoutNulls } from './prompts.js'
 
 /** `completion/complete`. */
 export async function complete (server: McpContext, call: Call): Promise<string> {
@@ -12,7 +12,7 @@ export async function complete (server: McpContext, call: Call): Promise<string>
   if (!isRecord(argument) || typeof argument.name !== 'string' || typeof argument.value !== 'string') {
     throw invalidParams('`argument` must have `name` and `value`, both strings')
   }
-  const given = isRecord(context) ? context.arguments ?? {} : {}
+  const given = withoutNulls(isRecord(context) ? context.arguments ?? {} : {})
   if (!areStrings(given)) throw invalidParams('`context.arguments` must be an object of strings')
   const { name, value } = argument
   const { source, sourceRef } = await resolve(server, ref, call)

@@ -19,7 +19,7 @@ export async function getPrompt (server: McpContext, call: Call): Promise<Json> 
 }
 
 /** Clients send null for an argument that was left out. */
-function withoutNulls (args: unknown): unknown {
+export function withoutNulls (args: unknown): unknown {
   return isRecord(args) ? Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null)) : args
 }
 
