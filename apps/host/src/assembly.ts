@@ -66,12 +66,14 @@ export async function assemble (settings: Settings, options: Options, previous?:
     if (entry.vectorstore !== 'folder') {
       return await once(`memory ${JSON.stringify(entry)}`, () => loadMemory(entry, settings.folder, log, loadMs))
     }
-    const { path = '.', k, extensions, ignore, embed = model } = entry as MemoryEntry & { extensions?: string[], ignore?: string[] }
+    const { path = '.', k, index_file: index, extensions, ignore, embed = model } = entry as MemoryEntry & { extensions?: string[], ignore?: string[] }
     const folder = resolve(settings.folder, path)
     // errors name the object by its key, so secrets are not in it
     const server = embed === undefined ? undefined : createHash('sha256').update(JSON.stringify(openai ?? {})).digest('base64url')
-    const memory = await once(`folder ${JSON.stringify([folder, k, extensions, ignore, embed, server])}`, async () => await openFolder({
+    const indexFile = index === undefined || index === ':memory:' ? index : resolve(settings.folder, index)
+    const memory = await once(`folder ${JSON.stringify([folder, indexFile, k, extensions, ignore, embed, server])}`, async () => await openFolder({
       path: folder,
+      indexFile,
       k,
       extensions,
       ignore,

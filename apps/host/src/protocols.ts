@@ -3,7 +3,8 @@ import type { Vacs } from '@polyvac/core'
 import type { StateKey } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { HostOptions, Settings } from './host-options.js'
-import type { HostTasks } from './tasks/host-tasks.js'
+import type { HostTasks, TaskSettings } from './tasks/host-tasks.js'
+import { toNumber } from './tasks/open-tasks.js'
 
 /** What the host passes to its protocols. */
 export interface ProtocolParts {
@@ -194,8 +195,14 @@ async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources 
     allowedOrigins: ['*'],
     tasks: store,
     stateKey,
-    limits: ttlMs === undefined ? undefined : { taskTtlMs: Math.max(1, ttlMs) }
+    limits: taskLimits(settings.switches.tasks, ttlMs)
   }
+}
+
+/** What the configuration of tasks sets of the MCP server. */
+function taskLimits (tasks: TaskSettings = {}, ttlMs: number | undefined): Record<string, number> {
+  const limits = { taskTtlMs: ttlMs === undefined ? undefined : Math.max(1, ttlMs), taskInputMs: toNumber(tasks.input_ttl), taskTimeoutMs: toNumber(tasks.run_timeout) }
+  return Object.fromEntries(Object.entries(limits).filter((entry): entry is [string, number] => entry[1] !== undefined))
 }
 
 /** The task engine; undefined where it cannot be opened and is not configured: the MCP server works without it. */

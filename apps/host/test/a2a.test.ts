@@ -290,6 +290,16 @@ test('tasks.max_size and tasks.input_ttl are taken, and a full store answers 503
   t.match(refused, { headers: { 'retry-after': '1' }, body: /TASK_STORE_FULL/ })
 })
 
+test('tasks.max_task_size is the longest log of a task', async t => {
+  const { call } = await host(t, { stream_interpreter: () => 'x'.repeat(5_000), tasks: { store: 'memory', max_task_size: '4KB' } })
+  const { result: { taskId } } = await call('tasks/send', { skillName: 'vac_stream_a', input: { query: 'x' } })
+  const failed = await until(async () => {
+    const { result } = await call('tasks/get', { taskId })
+    return result.state === 'failed' && result
+  }, 'the task has failed')
+  t.match(JSON.stringify(failed), /TASK_TOO_LARGE/)
+})
+
 test('the routes of the agent are in the OpenAPI document', async t => {
   const { app } = await host(t)
   const { paths } = (await app.inject('/openapi.json')).json()

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { test, type Test } from 'tap'
 import { existsSync } from 'node:fs'
-import { copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -23,13 +23,21 @@ const ask = async (app: FastifyInstance, vac: string, question = 'hello') =>
   (await app.inject({ method: 'POST', url: `/vac/${vac}`, payload: { user_input: question } })).json() as { answer: string, [key: string]: unknown }
 
 /** A host that is closed with the test, over a copy of the fixtures, so that indexes and changes leave no trace. */
-async function host (t: Test, options: (folder: string) => HostOptions = folder => ({ config: join(folder, 'vac_config.yaml') })) {
+async function host (t: Test, options: (folder: string) => HostOptions = folder => ({ config: join(folder, 'vac_config.yaml') }), prepare?: (folder: string) => Promise<void>) {
   const folder = await mkdtemp(join(tmpdir(), 'polyvac-host-'))
   await cp(fixtures, folder, { recursive: true })
+  await prepare?.(folder)
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const app = await createHost({ watchDocuments: false, ...options(folder) })
   t.teardown(() => app.close())
   return { app, folder }
+}
+
+/** The sources of all packages. */
+async function filesIn (root: string): Promise<string[]> {
+  const folders = ['packages', 'apps'].map(folder => join(root, folder))
+  const names = (await Promise.all(folders.map(async folder => (await readdir(folder)).map(name => join(folder, name, 'src'))))).flat().filter(existsSync)
+  return (await Promise.all(names.map(async name => (await readdir(name, { recursive: true })).filter(file => file.endsWith('.ts')).map(file => join(name, file))))).flat()
 }
 
 test('a configuration file becomes a service: module interpreters, VACs with different interpreters, documents', async t => {
@@ -132,6 +140,21 @@ test('a switch loads its plugin; a missing one is logged as an error, and the re
   t.match((await other.inject('/mcp/tools')).json(), { error: { code: 'MCP_GATEWAY_NOT_ENABLED' } })
   t.match(logged.join(''), /enable_mcp_server is set, but the package @polyvac\/mcp-server is not installed/)
   t.match((await other.inject('/ready')).json(), { status: 'ready', reasons: [{ part: 'enable_mcp_server', reason: /@polyvac\/mcp-server is not installed/ }, { part: 'mcp_servers' }] })
+})
+
+test('the MCP server gets the times of tasks that the configuration names', async t => {
+  const store = sqliteTaskStore({ path: ':memory:' })
+  for (const [tasks, limits] of [[undefined, {}], [{ input_ttl: '1d' }, { taskInputMs: 86_400_000 }], [{ ttl: '30d', input_ttl: '5m', run_timeout: '2h' }, { taskTtlMs: 2_592_000_000, taskInputMs: 300_000, taskTimeoutMs: 7_200_000 }]] as const) {
+    let given: unknown
+    const load: LoadPlugin = async name => name === '@polyvac/mcp-server' ? { default: async (_app: unknown, options: unknown) => { given = options }, vacTools: () => ({}), vacResources: () => ({}) } as never : {} as never
+    const { default: Fastify } = await import('fastify')
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const settings = toSettings({ vacs: ['a'], stream_interpreter: () => 'x', enable_mcp_server: true, ...tasks !== undefined && { tasks } }, undefined)
+    const { polyvac: { vacs } } = (await host(t)).app
+    await registerProtocols(app, { vacs, settings, authenticate: undefined, tasks: async () => ({ store, ttlMs: tasks !== undefined && 'ttl' in tasks ? 2_592_000_000 : undefined }) } as never, load)
+    t.strictSame((given as { limits: unknown }).limits, limits)
+  }
 })
 
 test('a host whose switches are all on starts, whatever is installed', async t => {
@@ -261,6 +284,15 @@ test('an invalid request is refused with an ordinary error body', async t => {
   t.match((await app.inject({ method: 'POST', url: `/vac/${'x'.repeat(5_000)}`, payload: { user_input: 'x' } })).json(), { error: { code: 'NOT_FOUND' } })
 })
 
+test('index_file names the file of the index of a folder, from the folder of the configuration', async t => {
+  const { app, folder } = await host(t, folder => ({ config: join(folder, 'own_index.yaml') }), async folder => {
+    await writeFile(join(folder, 'own_index.yaml'), 'kind: vacConfig\nvac:\n  tides: { memory: [{ docs: { vectorstore: folder, path: docs, index_file: kept/tides.db } }, { again: { vectorstore: folder, path: docs, index_file: ":memory:" } }] }\n')
+  })
+  t.match(await ask(app, 'tides', 'When does a spring tide occur?'), { answer: /twice each month/ })
+  t.ok(existsSync(join(folder, 'kept/tides.db')))
+  t.notOk(existsSync(join(folder, '.polyvac')))
+})
+
 test('a failed start is reported with its remedy, and everything is closed', async t => {
   const wrong: Array<[HostOptions, { code?: string, message?: RegExp }]> = [
     [{ config: '/nowhere/vac_config.yaml' }, { code: 'CONFIG_INVALID', message: /no such file/ }],
@@ -304,6 +336,34 @@ test('the OpenAPI document of all plugins is valid, and each of its operations h
   const ids = Object.values(document.paths as object).flatMap(operations => Object.values(operations as Record<string, { operationId?: string }>).map(({ operationId }) => operationId))
   t.ok(ids.length > 40)
   t.strictSame(ids.filter((id, i) => ids.indexOf(id) !== i || !/^[A-Za-z0-9_-]{1,64}$/.test(String(id)) || id === undefined), [])
+})
+
+test('each remedy that raises or sets something names a key of the configuration', async t => {
+  const { remedies } = await import(fileURLToPath(new URL('../../../docs/remedies.mjs', import.meta.url))) as { remedies: Record<string, { remedy: string }> }
+  const keys = new Set<string>()
+  const collect = (schema: unknown): void => {
+    if (typeof schema !== 'object' || schema === null) return
+    const { properties, ...rest } = schema as { properties?: Record<string, unknown> }
+    for (const [key, child] of Object.entries(properties ?? {})) collect(keys.add(key) && child)
+    for (const child of Object.values(rest)) collect(child)
+  }
+  collect(VacConfigFile)
+  // beside the keys: a field of the body of /vac, and a variable of OpenTelemetry
+  for (const other of ['stream_timeout', 'OTEL_SDK_DISABLED=true']) keys.add(other)
+  const sources = await filesIn(fileURLToPath(new URL('../../..', import.meta.url)))
+  const texts = [
+    ...Object.entries(remedies).map(([code, { remedy }]) => [code, remedy] as const),
+    ...await Promise.all(sources.map(async file => [file, (await readFile(file, 'utf8')).replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')] as const))
+  ]
+  let found = 0
+  for (const [where, text] of texts) {
+    const verbs = where.endsWith('.ts') ? '[Rr]aise' : '[Rr]aise|[Ss]et'
+    for (const [sentence, name = ''] of text.matchAll(new RegExp(String.raw`\b(?:${verbs}) \\?\x60([^\x60\\]+)\\?\x60`, 'g'))) {
+      found++
+      t.ok(keys.has(name.split(/[:.]/).pop()!.trim()) || keys.has(name.split(':')[0]!), `${where}: ${sentence}`)
+    }
+  }
+  t.ok(found > 12, `${found} remedies`)
 })
 
 test('the schema file for editors is the schema of the checks', async t => {

@@ -5,6 +5,9 @@ export const MemoryEntry = Type.Object({
   vectorstore: Type.String({ description: '`folder`, or the path of a module that exports a memory' }),
   path: Type.Optional(Type.String({ description: 'folder of documents, relative to this file' })),
   k: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'passages taken for an answer' })),
+  index_file: Type.Optional(Type.String({
+    minLength: 1, description: 'file of the index of a folder, relative to this file, or `:memory:`; default: in `.polyvac` beside the folder'
+  })),
   embed: Type.Optional(Type.String({ minLength: 1, description: 'model for this store alone; default: that of the VAC' }))
 }, { additionalProperties: true })
 export type MemoryEntry = Static<typeof MemoryEntry>
@@ -223,6 +226,12 @@ export const ServiceConfig = Type.Object({
     max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept; one owner may have a quarter' })),
     max_size: Type.Optional(Type.String({
       pattern: '^[0-9]+(KB|MB|GB)$', description: 'most space that tasks take, e.g. 4GB; one owner may have about a quarter'
+    })),
+    max_task_size: Type.Optional(Type.String({
+      pattern: '^[0-9]*[1-9][0-9]*(KB|MB|GB)$', description: 'longest log of one task, in characters of JSON; default 64MB'
+    })),
+    run_timeout: Type.Optional(Type.String({
+      pattern: '^[0-9]*[1-9][0-9]*[smhd]$', description: 'how long one run of a tool may take as a task of MCP; default 1h'
     }))
   }, { additionalProperties: false, description: 'the task engine behind A2A' })),
   push: Type.Optional(Type.Object({

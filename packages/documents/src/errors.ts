@@ -13,7 +13,7 @@ export const InvalidOptionError = createError<[string]>('DOCUMENTS_INVALID_OPTIO
 
 /** The index file cannot be opened or written. Arguments: path, reason. */
 export const IndexFileError = createError<[string, string]>('DOCUMENTS_INDEX_FILE',
-  "cannot use the index file '%s': %s; set `indexFile` to a path that this process can write, or to ':memory:'", 500)
+  "cannot use the index file '%s': %s; set `indexFile`, which is `index_file` in the configuration, to a path that this process can write, or to ':memory:'", 500)
 
 /** The index file is a database of another program; the folder memory moves it aside. No argument. */
 export const IndexNotOursError = createError('DOCUMENTS_INDEX_NOT_OURS',

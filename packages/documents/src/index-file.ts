@@ -19,7 +19,7 @@ export async function openIndex (settings: FolderSettings): Promise<PassageIndex
     const { code = 'unknown error' } = error as NodeJS.ErrnoException
     if (!isFileProblem(code)) throw error
     if (isIndexFileSet) throw new IndexFileError(indexFile, code)
-    log.warn({ indexFile, code }, 'the index cannot be kept on disk and is rebuilt at every start; set indexFile')
+    log.warn({ indexFile, code }, 'the index cannot be kept on disk and is rebuilt at every start; set `indexFile`, which is `index_file` in the configuration')
     return await PassageIndex.open(':memory:', key)
   }
 }

@@ -9,6 +9,7 @@ export interface StoreBounds {
   readonly inputTtlMs: number | undefined
   readonly maxTasks: number | undefined
   readonly maxBytes: number | undefined
+  readonly maxTaskChars: number | undefined
   readonly ownerShare: number | undefined
 }
 

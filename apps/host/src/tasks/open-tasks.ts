@@ -19,7 +19,12 @@ const UNITS: Readonly<Record<string, number>> = {
 export async function openTasks (tasks: TaskSettings, folder: string, log: FastifyBaseLogger,
   { stateKey, ownerShare }: { readonly stateKey?: string | undefined, readonly ownerShare?: number | undefined } = {}): Promise<HostTasks> {
   const bounds = {
-    ttlMs: toNumber(tasks.ttl), inputTtlMs: toNumber(tasks.input_ttl), maxTasks: tasks.max_tasks, maxBytes: toNumber(tasks.max_size), ownerShare
+    ttlMs: toNumber(tasks.ttl),
+    inputTtlMs: toNumber(tasks.input_ttl),
+    maxTasks: tasks.max_tasks,
+    maxBytes: toNumber(tasks.max_size),
+    ownerShare,
+    maxTaskChars: toNumber(tasks.max_task_size)
   }
   return isDatabase(tasks) ? await openDatabase(tasks, bounds, log, stateKey) : await openFile(tasks, bounds, folder, log)
 }
@@ -40,8 +45,8 @@ async function openFile ({ store, path = DEFAULT_PATH }: TaskSettings, bounds: S
   }
 }
 
-/** `7d` in milliseconds, or `4GB` in bytes; the configuration's schema has checked its form. */
-function toNumber (text: string | undefined): number | undefined {
+/** `7d` in milliseconds, or `4GB` in bytes or characters; the configuration's schema has checked its form. */
+export function toNumber (text: string | undefined): number | undefined {
   const [, number, unit = ''] = /^(\d+)(\w+)$/.exec(text ?? '') ?? []
   return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 1)
 }
