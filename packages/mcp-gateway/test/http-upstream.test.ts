@@ -91,13 +91,17 @@ const refusals: Record<string, (id: unknown) => { status: number, body: object |
   ['404 without an id', 404, null, 'Session not found'], ['404 with the id', 404, 'id', 'Session not found'], ['404 as an unknown method', 404, 'id', 'Method not found', -32601],
   ['404 of another word', 404, 'id', 'no'], ['410', 410, null, 'Session expired'], ['410 with the id', 410, 'id', 'gone'], ['400 without an id', 400, null, 'Bad Request: No valid session ID provided'],
   ['400 with the id', 400, 'id', 'Bad Request: Server not initialized'], ['400 of another word', 400, null, 'who are you'], ['403', 403, null, 'forbidden'], ['401', 401, null, 'Session expired'],
-  ['500', 500, null, 'session store: no such key'], ['500 of another word', 500, 'id', 'boom'], ['503', 503, null, 'session is gone, initialize again'], ['200', 200, 'id', 'Session not found']
+  ['500', 500, null, 'session store: no such key'], ['500 of another word', 500, 'id', 'boom'], ['503', 503, null, 'session is gone, initialize again'], ['200', 200, 'id', 'Session not found'],
+  ['200 without an id', 200, null, 'Session not found'], ['200 of another word', 200, 'id', 'Unknown client', -32000], ['200 as an invalid request', 200, 'id', 'Invalid Request', -32600]
 ].map(([name, status, id, message, code = -32001]) => [name, (own: unknown) => ({ status, body: { jsonrpc: '2.0', id: id === 'id' ? own : null, error: { code, message } } })]))
 Object.assign(refusals, {
   '404 as text': () => ({ status: 404, body: 'session not found', type: 'text/plain' }),
   '404 as an event': (id: unknown) => ({ status: 404, body: `data: {"jsonrpc":"2.0","id":${String(id)},"error":{"code":-32001,"message":"Session not found"}}\n\n`, type: 'text/event-stream' }),
   '404 with an id alone': (id: unknown) => ({ status: 404, body: { jsonrpc: '2.0', id } }),
-  '404 without a body': () => ({ status: 404, body: '' })
+  '404 without a body': () => ({ status: 404, body: '' }),
+  '200 as an event without an id': () => ({ status: 200, body: 'data: {"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}\n\n', type: 'text/event-stream' }),
+  '200 as text': () => ({ status: 200, body: 'session not found', type: 'text/plain' }),
+  '202 without a body': () => ({ status: 202, body: '' })
 })
 
 test('a session that a server refuses in any form is replaced, and the call is sent again', async t => {
@@ -145,6 +149,22 @@ test('a refusal that a ping does not meet is that of its call, and replaces no s
     t.match(await call('own', tool), { status: 500, body: { code: 'MCP_CALL_FAILED', error: message, details: { rpcCode } } }, message)
   }
   t.equal(handshakes, 1)
+})
+
+test('a session is replaced although the server answers pings outside of it', async t => {
+  let isForgotten = false
+  const url = await upstream(t, ({ method, id }, headers, res) => {
+    if (method === 'initialize') isForgotten = false
+    if (!isForgotten) return false
+    const answer = method === 'ping' ? { result: {} } : { error: { code: -32603, message: `method ${method} is invalid during session initialization` } }
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+    return true
+  })
+  const { call, gateway } = await started(t, [{ name: 'own', url }])
+  t.equal((await call('own', 'a')).status, 200)
+  isForgotten = true
+  t.equal((await call('own', 'a')).status, 200)
+  t.match(gateway.get('own').status(), { state: 'ready', restarts: 1 })
 })
 
 test('a server that forgot the session while no call is made is connected again after a ping', async t => {

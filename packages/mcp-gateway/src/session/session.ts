@@ -1,5 +1,5 @@
 import { within } from '@polyvac/core/plugin'
-import { CODES, LISTS, LOG_LEVELS, TASKS_CAPABILITY, type ListKind, type LogLevel } from '@polyvac/mcp-protocol'
+import { CODES, LIST_KINDS, LISTS, LOG_LEVELS, TASKS_CAPABILITY, type ListKind, type LogLevel } from '@polyvac/mcp-protocol'
 import { CallTimeoutError } from '../errors.js'
 import type { Redactor } from '../redact.js'
 import type { Limits } from '../options.js'
@@ -272,6 +272,18 @@ export class Session {
 
   async ping (timeoutMs: number): Promise<void> {
     await this.#timed(timeoutMs, this.isModern ? DISCOVER : PING, {})
+  }
+
+  /**
+   * A ping, and with `isDeep` one page of a list as well: pings are answered before the handshake too.
+   * @throws the server's error
+   */
+  async look (timeoutMs: number, isDeep: boolean): Promise<void> {
+    await this.ping(timeoutMs).catch((err: unknown) => {
+      if (!isDeep || !(err instanceof RpcError) || err.code !== CODES.methodNotFound) throw err
+    })
+    const kind = LIST_KINDS.find(kind => this.offers(kind))
+    if (isDeep && kind !== undefined) await this.#timed(timeoutMs, LISTS[kind].method, {})
   }
 
   #sendFence (answered: () => void): void {

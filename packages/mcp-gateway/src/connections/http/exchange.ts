@@ -1,9 +1,8 @@
-import { CODES } from '@polyvac/mcp-protocol'
 import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
 import { isRecord, memoryBudget, type HeldBytes } from '@polyvac/core/plugin'
-import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
+import { type RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
 import { refused, tooLong } from '../../session/rpc-channel.js'
 import { COUNTED_BYTES } from '../../session/transport.js'
@@ -109,13 +108,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.isStream) return this.#end()
     const { id } = this.request
     const isExpected = id !== undefined && (!this.isSuccess || this.#mediaType === 'application/json')
-    const text = isExpected || !this.isSuccess ? this.#text : ''
+    const text = id !== undefined || !this.isSuccess ? this.#text : ''
     if (isExpected) this.#deliver(text)
     if (this.#isOver) return
     if (this.isAnswered) this.#end()
     else if (!this.isSuccess) this.#end(new HttpError(this.status, text))
     else if (id === undefined) this.#end()
-    else this.#end(new RpcError(CODES.internalError, 'the HTTP response does not answer the request'))
+    else this.#end(new HttpError(this.status, text))
   }
 
   onResponseError (_controller: Dispatcher.DispatchController, err: Error): void {
@@ -171,10 +170,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
+  /** An error without an id in the response to a request can be about nothing else. */
   #message (message: RpcMessage): void {
-    const { id, method } = message
-    if (method === undefined && id !== undefined && id === this.request.id) this.isAnswered = true
-    this.#owner.message(this, message)
+    const { id: own } = this.request
+    const { method, error } = message
+    const id = own !== undefined && !this.isAnswered && message.id == null && method === undefined && isRecord(error) ? own : message.id
+    if (method === undefined && id !== undefined && id === own) this.isAnswered = true
+    this.#owner.message(this, id === message.id ? message : { ...message, id: id! })
   }
 
   #eventReader (): (chunk: Buffer) => void {

@@ -50,8 +50,8 @@ export class HttpConnection implements Connection {
   /** Of HTTP with SSE: the SDK's client reports an error of its stream in its place. */
   #renewalFailure: unknown
   #hung = false
-  /** The ping in flight, with its failure. */
-  #ping: Promise<unknown> | undefined
+  /** The look in flight, with its failure. */
+  #look: Promise<unknown> | undefined
 
   constructor (config: NamedServer, parts: ConnectionContext, known: KnownBinding) {
     const { headers = {}, oauth } = config
@@ -158,7 +158,7 @@ export class HttpConnection implements Connection {
   async isStale (err: unknown): Promise<boolean> {
     const isModern = this.#known.binding === 'modern'
     if (isModern ? !(err instanceof HttpError && isRefusal(err)) : !mayConcernSession(err)) return false
-    this.wasStale ||= this.#endsSession(err) || await this.#isPingRefused(err)
+    this.wasStale ||= this.#endsSession(err) || await this.#isLookRefused(err)
     return this.wasStale
   }
 
@@ -168,12 +168,12 @@ export class HttpConnection implements Connection {
     return hasSession && err instanceof HttpError && err.status === 404
   }
 
-  /** Whether the server refuses a ping as well: it forgot the session, or another version took its place. */
-  #isPingRefused (refusal: unknown): Promise<boolean> {
-    // requests that are refused together need one ping
-    this.#ping ??= this.session.ping(this.#parts.limits.pingTimeoutMs).then(() => undefined, (err: unknown) => err)
-      .finally(() => { this.#ping = undefined })
-    return this.#ping.then(err => {
+  /** Whether the server refuses a look as well: it forgot the session, or another version took its place. */
+  #isLookRefused (refusal: unknown): Promise<boolean> {
+    // requests that are refused together need one look
+    this.#look ??= this.session.look(this.#parts.limits.pingTimeoutMs, namesSession(refusal)).then(() => undefined, (err: unknown) => err)
+      .finally(() => { this.#look = undefined })
+    return this.#look.then(err => {
       if (!this.#endsSession(err) && !isRefusedAgain(refusal, err)) return false
       if (!this.#endsSession(err) && !namesSession(err) && isRefusal(err)) this.#known.binding = undefined
       return true
@@ -260,10 +260,11 @@ async function passed (response: Response, isMessage: boolean): Promise<Response
   return response
 }
 
-/** A response that is not a success, with its body. */
+/** A response that is not the expected one, with its body. */
 function statusText ({ status, body }: HttpError): string {
   const remedy = status === 401 || status === 403 ? '; check `headers` or `oauth` of its entry' : ''
-  return `it answered with HTTP status ${status}${remedy}${body.trim() === '' ? '' : `: ${body.trim()}`}`
+  const what = status < 300 ? ' and no response to the request' : ''
+  return `it answered with HTTP status ${status}${what}${remedy}${body.trim() === '' ? '' : `: ${body.trim()}`}`
 }
 
 function isRefusal (err: unknown): boolean {
