@@ -39,6 +39,14 @@ t.test('a schema that asks for an asynchronous check gets the ordinary one', asy
   t.equal(schema.problems({ a: 'x' }, 'arguments'), '')
 })
 
+t.test('a keyword that a server writes as null, or with an empty list, does not apply', async t => {
+  for (const keyword of ['not', 'contains', 'anyOf', 'oneOf', 'allOf', 'if', 'then', 'else', 'required', 'enum', 'type', 'pattern', 'items', 'additionalProperties', 'minItems', 'uniqueItems']) {
+    const schema = new JsonSchema({ properties: { own: { [keyword]: null } }, [keyword]: null })
+    for (const own of [[], {}, 'text']) t.equal(schema.problems({ own }, 'arguments'), '', keyword)
+  }
+  for (const keyword of ['anyOf', 'oneOf', 'allOf']) t.equal(new JsonSchema({ [keyword]: [] }).problems({}, 'arguments'), '', keyword)
+})
+
 t.test('unique items are checked in one pass', async t => {
   const unique = new JsonSchema({ type: 'object', properties: { items: { type: 'array', uniqueItems: true } } })
   const objects = times(5_000, i => ({ a: { b: i } }))

@@ -1,4 +1,5 @@
 import { createGateway } from '@polyvac/mcp-gateway'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { test } from 'tap'
 import { handWritten, type Exchange } from '../../mcp-gateway/test/fixtures/hand-written.js'
 import { modern, serve } from './fixtures/wire.js'
@@ -78,10 +79,13 @@ test('null stands for an optional argument that was left out, and stays where th
   t.match((await modern(app, 'prompts/get', { name: 'up__prompt', arguments: { b: null } })).json, { error: { code: -32602 } })
 })
 
+const ajv = new Ajv2020({ strict: false, logger: false })
+
 /** What Anthropic and OpenAI refuse of the schema of a tool. */
 function refusals (schema: any, path = ''): string[] {
   const found: string[] = []
   if (path === '' && (schema.type !== 'object' || typeof schema.properties !== 'object')) found.push('not of an object with properties')
+  if (path === '' && ajv.validateSchema(schema) !== true) found.push(ajv.errorsText(ajv.errors))
   if (path === '') found.push(...['anyOf', 'oneOf', 'allOf', 'not', 'enum', '$ref'].filter(keyword => keyword in schema))
   if ([schema.type].flat().includes('array') && schema.items === undefined) found.push(`${path}: an array without items`)
   for (const key of Object.keys(schema.properties ?? {})) if (!/^[a-zA-Z0-9_.-]{1,64}$/.test(key)) found.push(`${path}/${key}: its name`)
@@ -99,6 +103,7 @@ test('with `schemas: model` lists have schemas that model APIs accept, and argum
     ref: { $ref: '#/definitions/A', definitions: { A: { properties: { a: id, again: { $ref: '#/definitions/A' } } } } },
     cycle: { allOf: [{ $ref: '#' }] },
     odd: { properties: { list: { type: 'array' }, pair: { type: 'array', items: [id, id] }, $top: id, n: { type: 'number', minimum: 0, exclusiveMinimum: true }, p: { type: 'string', pattern: '(?i)x' }, s: { type: 'str' }, o: { type: 'object' }, lost: { $ref: '#/nowhere' } }, required: ['unlisted'], $schema: 'http://json-schema.org/draft-04/schema#' },
+    lists: { type: 'object', properties: { a: { type: 'string', examples: 'x' }, b: { type: 'object', required: ['a', 'a'], $recursiveAnchor: true } }, required: ['a', 'a'], patternProperties: { '(?i)x': id } },
     none: {}
   }
   const app = await frontOf(t, ['up'], ({ message: { method, params }, result }) => {

@@ -26,6 +26,7 @@ export const APPLICATORS: ReadonlyMap<string, MakeRule> = new Map<string, MakeRu
     return count === 1 || failAll('must match exactly one schema in oneOf', nodes, value, check)
   })],
   ['not', (operand, node) => {
+    if (!isSchema(operand)) return undefined
     const refused = node.child(operand)
     return (value, check) => !check.matches(refused, value) || check.fail('must NOT be valid')
   }],
@@ -50,6 +51,7 @@ export const APPLICATORS: ReadonlyMap<string, MakeRule> = new Map<string, MakeRu
     }
   }],
   ['contains', (operand, node) => {
+    if (!isSchema(operand)) return undefined
     const wanted = node.child(operand)
     const { minContains, maxContains } = node.schema
     const min = typeof minContains === 'number' ? minContains : 1
@@ -228,8 +230,13 @@ function unsupported (): never {
   throw new Uncheckable('a reference that depends on the path to it')
 }
 
+/** Servers write null for a keyword that they leave out: it does not apply. */
+function isSchema (operand: unknown): boolean {
+  return isRecord(operand) || typeof operand === 'boolean'
+}
+
 function withNodes (make: (nodes: SchemaNode[]) => Rule): MakeRule {
-  return (operand, node) => Array.isArray(operand) ? make(operand.map(schema => node.child(schema))) : undefined
+  return (operand, node) => Array.isArray(operand) && operand.length > 0 ? make(operand.map(schema => node.child(schema))) : undefined
 }
 
 function dependentSchemas (operand: unknown, node: SchemaNode): Rule | undefined {

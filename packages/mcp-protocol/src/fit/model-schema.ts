@@ -1,5 +1,5 @@
 import { isRecord } from '../is-record.js'
-import { at, isPattern } from './output-schema.js'
+import { at, isPattern, withPatterns } from './output-schema.js'
 import { fitSchema, objectSchema, type SchemaReader } from './schema.js'
 import type { Fields } from './values.js'
 
@@ -81,9 +81,12 @@ function readerOf (root: Fields): SchemaReader {
       $dynamicAnchor: gone,
       $dynamicRef: gone,
       $recursiveRef: gone,
+      $recursiveAnchor: gone,
+      $vocabulary: gone,
       dependencies: gone,
       $ref: operand => isRecord(at(root, operand as string)) ? operand : undefined,
       pattern: operand => isPattern(operand as string) ? operand : undefined,
+      patternProperties: withPatterns,
       items: operand => Array.isArray(operand) ? {} : operand
     },
     finish ({ nullable, ...schema }) {

@@ -42,10 +42,7 @@ function compilable (schema: Fields): Fields | undefined {
       },
       items: operand => Array.isArray(operand) && !isOlder ? undefined : operand,
       pattern: operand => isPattern(operand as string) ? operand : undefined,
-      patternProperties: operand => {
-        const entries = Object.entries(operand as Fields)
-        return entries.every(([pattern]) => isPattern(pattern)) ? operand : Object.fromEntries(entries.filter(([pattern]) => isPattern(pattern)))
-      }
+      patternProperties: withPatterns
     },
     finish ({ nullable, ...schema }) {
       if (nullable === undefined) return schema
@@ -74,6 +71,12 @@ function decode (text: string): string {
   } catch {
     return text
   }
+}
+
+/** Members whose names are patterns. */
+export function withPatterns (operand: unknown): unknown {
+  const entries = Object.entries(operand as Fields)
+  return entries.every(([pattern]) => isPattern(pattern)) ? operand : Object.fromEntries(entries.filter(([pattern]) => isPattern(pattern)))
 }
 
 export function isPattern (pattern: string): boolean {

@@ -21,9 +21,11 @@ const text: Operand = operand => typeof operand === 'string' ? operand : undefin
 const flag: Operand = operand => typeof operand === 'boolean' ? operand : undefined
 const number: Operand = operand => typeof operand === 'number' ? operand : undefined
 const count: Operand = operand => Number.isInteger(operand) && operand as number >= 0 ? operand : undefined
-const texts: Operand = operand => Array.isArray(operand)
-  ? operand.every(one => typeof one === 'string') ? operand : operand.filter(one => typeof one === 'string')
-  : undefined
+const texts: Operand = operand => {
+  if (!Array.isArray(operand)) return undefined
+  const fitted = [...new Set(operand)].filter(one => typeof one === 'string')
+  return fitted.length === operand.length ? operand : fitted
+}
 const subschema: Operand = (operand, descend) => isRecord(operand) ? descend(operand) : flag(operand, descend, {})
 /** A schema where there must be one: what is not a schema permits everything, as without it. */
 const member: Operand = (operand, descend, schema) => subschema(operand, descend, schema) ?? {}
@@ -56,6 +58,7 @@ const KEYWORDS: Readonly<Record<string, Operand>> = {
     return names.length === operand.length && names.length > 0 ? operand : names.length === 0 ? undefined : names
   },
   enum: operand => Array.isArray(operand) && operand.length > 0 ? operand : undefined,
+  examples: operand => Array.isArray(operand) ? operand : undefined,
   required: texts,
   nullable: flag,
   uniqueItems: flag,
