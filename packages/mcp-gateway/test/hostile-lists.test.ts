@@ -65,7 +65,10 @@ test('enums, patterns, defaults and names of properties are data: what a server 
     properties: { eol: { enum: ['\n', '\r\n', '\r', '\u001F'], default: '\r\n' }, data, src: texts, title: texts, default: texts, properties: texts, enum: texts, 'line\nend': { type: 'string' }, [`b${tags('x')}`]: {}, ['__proto__']: texts },
     required: ['eol', `b${tags('x')}`],
     $defs: { src: texts },
-    'x-marks': ['\u200B']
+    'x-marks': ['\u200B', hidden],
+    enumNames: [hidden, 'Zero\u200Bwidth'],
+    errorMessage: { eol: hidden, enum: ['\u200B'] },
+    components: { schemas: { title: { const: '\u200B', title: hidden } } }
   }
   const seen: unknown[] = []
   const { url } = await handWritten(t, ({ message: { method, params }, result }: Exchange) => {
@@ -84,7 +87,8 @@ test('enums, patterns, defaults and names of properties are data: what a server 
   t.strictSame(properties.eol, inputSchema.properties.eol)
   for (const name of ['src', 'title', 'default', 'properties', 'enum', '__proto__']) t.strictSame(Object.entries(properties).find(([key]) => key === name)?.[1], { type: 'string', title: 'Source.', description: 'Source.', items: { anyOf: [{ description: 'Source.' }] } }, name)
   t.match([tool.description, tool.annotations.title, tool.inputSchema.title, $defs.src.title], ['Source.', 'Source.', 'Source.', 'Source.'])
-  t.strictSame([tool.inputSchema.required, tool.inputSchema['x-marks'], tool._meta], [['eol', 'b'], ['\u200B'], { mark: '\u200B' }])
+  t.strictSame([tool.inputSchema.required, tool.inputSchema['x-marks'], tool._meta], [['eol', 'b'], ['\u200B', 'Source.'], { mark: '\u200B' }])
+  t.match(tool.inputSchema, { enumNames: ['Source.', 'Zerowidth'], errorMessage: { eol: 'Source.', enum: ['\u200B'] }, components: { schemas: { title: { const: '\u200B', title: 'Source.' } } } })
   t.equal(tool.icons[0].src.length, 20_007)
   const args = { eol: '\r\n', data: '\u200B', 'line\nend': 'x', b: 1 }
   t.equal((await call('own', 'src', args)).status, 200)

@@ -25,23 +25,19 @@ export function cleanItem (item: Item, id: string): CleanItem {
 }
 
 /** Which part of a definition a value is: it decides what is a text for people and models. */
-type Part = 'definition' | 'schema' | 'schemas' | 'properties' | 'data'
+type Part = 'definition' | 'schema' | 'schemas' | 'properties' | 'text' | 'other' | 'data'
 
-/** Texts of each part. Anything else is data: enums, patterns, defaults, icons and `_meta` are sent back. */
-const TEXTS: Readonly<Record<Part, ReadonlySet<string>>> = {
-  definition: new Set(['name', 'title', 'description']),
-  schema: new Set(['title', 'description', 'markdownDescription', '$comment']),
-  schemas: new Set(),
-  properties: new Set(),
-  data: new Set()
-}
+/** Texts of a definition. Anything else is data: icons and `_meta` are sent back. */
+const TEXTS: ReadonlySet<string> = new Set(['name', 'title', 'description', 'mimeType'])
 
 const PARTS_OF_DEFINITIONS: Readonly<Record<string, Part>> = {
   inputSchema: 'schema', outputSchema: 'schema', arguments: 'definition', annotations: 'definition'
 }
 
-/** Keywords that do not hold a schema. */
+/** Keywords that do not hold a text: what they have is sent back, or names a part of the schema. */
 const PARTS_OF_SCHEMAS: Readonly<Record<string, Part>> = {
+  ...parts('data', ['$schema', '$id', '$ref', '$anchor', '$dynamicRef', '$dynamicAnchor', 'type', 'pattern', 'format', 'contentEncoding', 'contentMediaType']),
+  ...parts('schema', ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'prefixItems', 'items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'unevaluatedProperties', 'propertyNames', 'contentSchema']),
   enum: 'data',
   const: 'data',
   default: 'data',
@@ -57,25 +53,33 @@ const PARTS_OF_SCHEMAS: Readonly<Record<string, Part>> = {
   dependencies: 'schemas'
 }
 
+/** Keywords whose operands are for people and models: `description`, `enumNames`, `x-enumDescriptions`, `errorMessage`. */
+const DESCRIBING = /(?:title|name|description|comment|message|label|hint|help|placeholder)s?$/i
+
+function parts (part: Part, keywords: readonly string[]): Record<string, Part> {
+  return Object.fromEntries(keywords.map(keyword => [keyword, part]))
+}
+
 /**
- * Tags and variation selectors, which can write a whole text that people do not see. Names of properties lose only
- * these: other characters may be part of a name that the server needs.
+ * Tags and variation selectors, which can write a whole text that people do not see. Names of properties, and
+ * keywords that are not known, lose only these: other characters may be part of what the server needs.
  */
 const SMUGGLED = /[\u{E0000}-\u{E0FFF}]/gu
 
-function nameOfProperty (name: string): string {
-  return name.replace(SMUGGLED, '')
+function withoutTags (text: string): string {
+  return text.replace(SMUGGLED, '')
 }
 
 function partOf (part: Part, key: string): Part {
-  if (part === 'definition') return Object.hasOwn(PARTS_OF_DEFINITIONS, key) ? PARTS_OF_DEFINITIONS[key]! : 'data'
-  if (part === 'schema') return Object.hasOwn(PARTS_OF_SCHEMAS, key) ? PARTS_OF_SCHEMAS[key]! : 'schema'
+  if (part === 'definition') return Object.hasOwn(PARTS_OF_DEFINITIONS, key) ? PARTS_OF_DEFINITIONS[key]! : TEXTS.has(key) ? 'text' : 'data'
+  // an unknown keyword may hold schemas that a reference leads to
+  if (part === 'schema' || part === 'text' || part === 'other') return Object.hasOwn(PARTS_OF_SCHEMAS, key) ? PARTS_OF_SCHEMAS[key]! : DESCRIBING.test(key) ? 'text' : 'other'
   // a property may have the name of a keyword
   return part === 'schemas' ? 'schema' : part
 }
 
 function cleaned (value: unknown, part: Part, state: { isTooDeep: boolean }, depth: number): unknown {
-  if (typeof value === 'string' && part === 'properties') return nameOfProperty(value)
+  if (typeof value === 'string') return part === 'text' ? cleanText(value) : part === 'properties' || part === 'other' ? withoutTags(value) : value
   if (typeof value !== 'object' || value === null) return value
   if (depth === MAX_ITEM_DEPTH || state.isTooDeep) {
     state.isTooDeep = true
@@ -83,7 +87,7 @@ function cleaned (value: unknown, part: Part, state: { isTooDeep: boolean }, dep
   }
   if (Array.isArray(value)) return value.map(one => cleaned(one, part, state, depth + 1))
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [
-    part === 'schemas' || part === 'properties' ? nameOfProperty(key) : key,
-    typeof one === 'string' && TEXTS[part].has(key) ? cleanText(one) : cleaned(one, partOf(part, key), state, depth + 1)
+    part === 'schemas' || part === 'properties' ? withoutTags(key) : key,
+    cleaned(one, partOf(part, key), state, depth + 1)
   ]))
 }
