@@ -20,19 +20,21 @@ test('links and embedded resources of a result and of a prompt lead to the resou
   const app = await frontOf(t, ['a', 'b'], ({ message: { method, params }, result }, who) => {
     const links = [{ type: 'resource_link', uri, name: who }, { type: 'resource_link', uri: 'file:///only-by-link', name: who }, { type: 'resource_link', uri: `own://${who}`, name: who }, { type: 'resource_link', uri: 'https://example.com/', name: 'web' }, { type: 'resource', resource: { uri, text: who } }]
     if (method === 'resources/list') result({ resources: [{ uri, name: 'report' }, { uri: `own://${who}`, name: who }] })
-    else if (method === 'resources/read') result({ contents: [{ uri: params.uri, text: `content of ${who}` }] })
-    else if (method === 'tools/call') result({ content: links })
+    else if (method === 'resources/read') result({ contents: [{ uri: params.uri, text: `content of ${who}` }, ...params.uri.startsWith('own:') ? [{ uri, text: 'another' }] : []] })
+    else if (method === 'tools/call') result({ content: links, structuredContent: { result: links, uri } })
     else if (method === 'prompts/get') result({ messages: [...links.map(content => ({ role: 'user', content })), { role: 'user', content: links }] })
     else return false
     return true
   })
   const ask = async (method: string, params: Record<string, unknown>): Promise<any> => (await modern(app, method, params)).json.result
   for (const who of ['a', 'b']) {
-    const { content } = await ask('tools/call', { name: `${who}__tool` })
+    const { content, structuredContent } = await ask('tools/call', { name: `${who}__tool` })
     const { messages } = await ask('prompts/get', { name: `${who}__prompt` })
     const expected = [`mcp://${who}/${uri}`, `mcp://${who}/file:///only-by-link`, `own://${who}`, 'https://example.com/', `mcp://${who}/${uri}`]
     const urisOf = (blocks: any[]): string[] => blocks.map(block => block.uri ?? block.resource.uri)
     t.strictSame(urisOf(content), expected)
+    t.strictSame(structuredContent, { result: content, uri }, 'structured content repeats them')
+    t.match((await ask('resources/read', { uri: `own://${who}` })).contents, [{ uri: `own://${who}` }, { uri: `mcp://${who}/${uri}` }], 'contents of another resource')
     t.strictSame(urisOf(messages.map((message: any) => message.content)), [...expected, ...expected])
     for (const link of expected.filter(one => !one.startsWith('https:'))) t.match((await ask('resources/read', { uri: link })).contents, [{ uri: link, text: `content of ${who}` }])
   }

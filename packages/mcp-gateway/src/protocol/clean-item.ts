@@ -37,7 +37,7 @@ const PARTS_OF_DEFINITIONS: Readonly<Record<string, Part>> = {
 /** Keywords that do not hold a text: what they have is sent back, or names a part of the schema. */
 const PARTS_OF_SCHEMAS: Readonly<Record<string, Part>> = {
   ...parts('data', ['$schema', '$id', '$ref', '$anchor', '$dynamicRef', '$dynamicAnchor', 'type', 'pattern', 'format', 'contentEncoding', 'contentMediaType']),
-  ...parts('schema', ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'prefixItems', 'items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'unevaluatedProperties', 'propertyNames', 'contentSchema']),
+  ...parts('schema', [...Object.keys({ if: 1, then: 1, else: 1 }), 'allOf', 'anyOf', 'oneOf', 'not', 'prefixItems', 'items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'unevaluatedProperties', 'propertyNames', 'contentSchema']),
   enum: 'data',
   const: 'data',
   default: 'data',
@@ -53,7 +53,7 @@ const PARTS_OF_SCHEMAS: Readonly<Record<string, Part>> = {
   dependencies: 'schemas'
 }
 
-/** Keywords whose operands are for people and models: `description`, `enumNames`, `x-enumDescriptions`, `errorMessage`. */
+/** Keywords whose operands are for people and models: `description`, `enumNames`, `errorMessage`. */
 const DESCRIBING = /(?:title|name|description|comment|message|label|hint|help|placeholder)s?$/i
 
 function parts (part: Part, keywords: readonly string[]): Record<string, Part> {

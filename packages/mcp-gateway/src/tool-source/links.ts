@@ -15,19 +15,32 @@ export interface LinkOrigin {
   readonly principal: Principal | undefined
 }
 
-/** The result of a tool whose links and embedded resources have the URIs under which the source reads them. */
+/**
+ * The result of a tool whose links and embedded resources have the URIs under which the source reads them. Servers that
+ * make structured content of what a tool returns repeat them there.
+ */
 export async function withLinks (origin: LinkOrigin, result: ToolResult): Promise<ToolResult> {
-  if (!hasLinks(result.content)) return result
+  const { content, structuredContent } = result
+  if (!hasLinks(content) && !hasLinks(structuredContent)) return result
   const uriOf = await offeredUris(origin)
-  return { ...result, content: relinked(result.content, uriOf) }
+  return { ...result, content: relinked(content, uriOf), ...structuredContent !== undefined && { structuredContent: relinked(structuredContent, uriOf) } }
 }
 
 /** The same of the messages of a prompt. */
 export async function withMessageLinks (origin: LinkOrigin, result: ToolResult): Promise<ToolResult> {
   const { messages } = result
-  if (!Array.isArray(messages) || !messages.some(message => isRecord(message) && hasLinks(message.content))) return result
-  const uriOf = await offeredUris(origin)
-  return { ...result, messages: messages.map(message => isRecord(message) ? { ...message, content: relinked(message.content, uriOf) } : message) }
+  if (!hasLinks(messages)) return result
+  return { ...result, messages: relinked(messages, await offeredUris(origin)) }
+}
+
+/** The same of contents that were read from one URI: those of a folder have others. */
+export async function withContentUris (origin: LinkOrigin, result: ToolResult, own: string, uri: string): Promise<ToolResult> {
+  const { contents } = result
+  if (!Array.isArray(contents)) return result
+  const isOther = contents.some(one => isRecord(one) && one.uri !== own)
+  if (!isOther && own === uri) return result
+  const uriOf = isOther ? await offeredUris(origin) : () => uri
+  return { ...result, contents: (contents as unknown[]).map(one => isRecord(one) && typeof one.uri === 'string' ? { ...one, uri: one.uri === own ? uri : uriOf(one.uri) } : one) }
 }
 
 /** The URI of a resource of the server, as the source lists it. One that it does not list may be at any server. */
@@ -42,15 +55,25 @@ async function offeredUris ({ servers, server, principal }: LinkOrigin): Promise
   }
 }
 
-function hasLinks (content: unknown): boolean {
-  return [content].flat().some(block => isRecord(block) && (block.type === 'resource_link' || block.type === 'resource'))
+type Block = Readonly<Record<string, unknown>>
+
+function isLink ({ type, uri }: Block): boolean {
+  return type === 'resource_link' && typeof uri === 'string'
 }
 
-function relinked (content: unknown, uriOf: (uri: string) => string): unknown {
-  if (Array.isArray(content)) return content.map(block => relinked(block, uriOf) as object)
-  if (!isRecord(content)) return content
-  const { type, uri, resource } = content
-  if (type === 'resource_link' && typeof uri === 'string') return { ...content, uri: uriOf(uri) }
-  if (type !== 'resource' || !isRecord(resource) || typeof resource.uri !== 'string') return content
-  return { ...content, resource: { ...resource, uri: uriOf(resource.uri) } }
+function isEmbedded (block: Block): block is { readonly resource: Block & { readonly uri: string } } {
+  return block.type === 'resource' && isRecord(block.resource) && typeof block.resource.uri === 'string'
+}
+
+function hasLinks (value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasLinks)
+  return isRecord(value) && (isLink(value) || isEmbedded(value) || Object.values(value).some(hasLinks))
+}
+
+function relinked (value: unknown, uriOf: (uri: string) => string): unknown {
+  if (Array.isArray(value)) return value.map(one => relinked(one, uriOf))
+  if (!isRecord(value)) return value
+  if (isLink(value)) return { ...value, uri: uriOf(value.uri as string) }
+  if (isEmbedded(value)) return { ...value, resource: { ...value.resource, uri: uriOf(value.resource.uri) } }
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, relinked(one, uriOf)]))
 }

@@ -1,10 +1,11 @@
 import type { Principal } from '@polyvac/core'
-import { auditRefusal, isRecord, mayUse, quoteName } from '@polyvac/core/plugin'
+import { auditRefusal, mayUse, quoteName } from '@polyvac/core/plugin'
 import { ResourceNotFoundError } from '../errors.js'
 import { entriesFor } from '../rights.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import type { ServerItem, Servers } from '../servers.js'
 import { requestFor } from './call.js'
+import { withContentUris } from './links.js'
 import { collisions, pageOf, placeOf, qualifiedUri, withPage, type Place } from './resource-uris.js'
 import type { SourceContext } from './types.js'
 
@@ -46,18 +47,11 @@ export async function readResource (servers: Servers, uri: string, context?: Sou
     try {
       const upstream = servers.get(server)
       const result = await requestFor(servers, upstream, context, async options => await upstream.readResource(own, options))
-      return own === uri ? result : renamed(result, own, uri)
+      return await withContentUris({ servers, server, principal: context?.principal }, result, own, uri)
     } catch (err) {
       if (!(err instanceof ResourceNotFoundError)) throw err
       missing = err
     }
   }
   throw missing
-}
-
-/** The contents under the URI that the caller knows. */
-function renamed (result: ToolResult, own: string, uri: string): ToolResult {
-  if (!Array.isArray(result.contents)) return result
-  const contents = (result.contents as unknown[]).map(one => isRecord(one) && one.uri === own ? { ...one, uri } : one)
-  return { ...result, contents }
 }
