@@ -5,6 +5,9 @@ import { secretsOf, secretsWithin } from './secrets/secret-values.js'
 /** Shorter values occur by accident: replacing them would garble the text. A marked one counts as a word alone. */
 const MIN_SECRET_CHARS = 6
 
+/** Values that are no secret under any name, also a marked one: most results have such a word. */
+const SWITCH = /^(?:true|false|null|none|yes|no|on|off|auto|enabled|disabled|required|optional|\d)$/i
+
 /** Deeper values are left out. Messages are not deeper; see `parseProblem`. */
 export const MAX_DEPTH = 2_600
 
@@ -53,7 +56,8 @@ export class Redactor {
   }
 
   #note (name: string, secret: string, minChars: number): void {
-    if (secret.trim().length >= minChars && !this.#secrets.has(secret)) this.#secrets.set(secret, name)
+    const value = secret.trim()
+    if (value.length >= minChars && !SWITCH.test(value) && !this.#secrets.has(secret)) this.#secrets.set(secret, name)
   }
 
   /** Whether there is nothing to replace. */

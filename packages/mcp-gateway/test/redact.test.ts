@@ -1,10 +1,13 @@
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { test } from 'tap'
 import { Redactor } from '../src/redact.js'
 import { isSecretName } from '../src/secrets/secret-name.js'
+import { MessageRedactor } from '../src/session/redact-message.js'
 import { bad, folder, published, started, textOf } from './fixtures/app.js'
+import { handWritten } from './fixtures/hand-written.js'
 
 const SETTINGS = fileURLToPath(new URL('fixtures/settings-server.mjs', import.meta.url))
 
@@ -15,11 +18,11 @@ test('a name is that of a secret by its words', t => {
   for (const name of [
     'TOKEN', 'GITHUB_TOKEN', 'githubToken', 'X-Auth-Token', 'NGROK_AUTHTOKEN', 'TOKEN2', 'API_KEY', 'apiKey', 'OPENAI_APIKEY', 'X-Api-Key', 'API_KEYS', 'AWS_SECRET_ACCESS_KEY', 'SECRET_KEY_BASE',
     'clientSecret', 'DB_PASSWORD', 'PGPASSWORD', 'DB_PASSWD', 'SMTP_PASS', 'MYSQL_PWD', 'SSH_PASSPHRASE', 'CREDENTIAL', 'GOOGLE_CREDENTIALS', 'NPM_AUTH', 'npm_config__auth', 'AUTH_HEADER',
-    'authorization', 'Proxy-Authorization', 'Cookie', 'GITHUB_PAT', 'AZURE_DEVOPS_EXT_PAT', '--api-key'
+    'authorization', 'Proxy-Authorization', 'Cookie', 'GITHUB_PAT', 'GH_PAT', 'dbPassword', 'authToken', 'access-token', 'apiKeyV2', 'MYAPP.secret.value', 'AZURE_DEVOPS_EXT_PAT', '--api-key'
   ]) t.ok(isSecretName(name), name)
   for (const name of [
     'MAX_TOKENS', 'TOKENIZER', 'AUTHOR', 'KEYBOARD', 'MONKEY', 'COMPASS', 'PATH', 'PWD', 'OLDPWD', 'AWS_REGION', 'JIRA_USERNAME', 'TZ', 'MODEL', 'DATABASE_URL', 'X-Tenant', 'SSH_AUTH_SOCK',
-    'XAUTHORITY', 'GOOGLE_APPLICATION_CREDENTIALS', 'AWS_WEB_IDENTITY_TOKEN_FILE', 'AUTH_URL', 'KEY_PATH', 'TOKEN_TTL', 'AUTH_MODE', 'COOKIE_DOMAIN', 'OAUTH_SCOPES', 'KEYCLOAK_REALM', 'PATTERN', 'SECRETARY', 'PASSENGERS', ''
+    'XAUTHORITY', 'PASSPORT_COUNTRY', 'KEYBOARD_LAYOUT', 'AUTHORS', 'MONKEY_PATCH', 'maxTokens', 'tokenizerName', 'PATCH', 'HOTKEYS', 'X-Request-Id', 'SPATIAL', 'BYPASS', 'GOOGLE_APPLICATION_CREDENTIALS', 'AWS_WEB_IDENTITY_TOKEN_FILE', 'AUTH_URL', 'KEY_PATH', 'TOKEN_TTL', 'AUTH_MODE', 'COOKIE_DOMAIN', 'OAUTH_SCOPES', 'KEYCLOAK_REALM', 'PATTERN', 'SECRETARY', 'PASSENGERS', ''
   ]) t.notOk(isSecretName(name), name)
   t.end()
 })
@@ -145,3 +148,147 @@ test('secrets among the arguments of a command are not in its errors', async t =
   t.notMatch(text, /key-in-argv|pw-in-argv/)
   t.match(text, /--api-key \[redacted\] postgres:\/\/ada:\[redacted\]@db\/x --region=eu-central-1/)
 })
+
+test('a switch is no secret, whatever its name, and does not garble results', t => {
+  for (const value of ['', ' ', '1', 'true', 'FALSE', 'yes', 'off', 'null', 'none', 'enabled', 'required']) {
+    const redact = new Redactor([['USE_TOKEN', value], ['AUTH', value]], ['USE_TOKEN'])
+    t.ok(redact.isIdle, value)
+  }
+  for (const value of ['a', 'ab', 'abc', 'abcde']) {
+    t.ok(new Redactor([['API_KEY', value]]).isIdle, value)
+    t.equal(new Redactor([['PIN', value]], ['PIN']).text(`x${value} ${value} "${value}"`), `x${value} [redacted] "[redacted]"`, `${value}, marked`)
+  }
+  t.end()
+})
+
+test('in any message no text has a secret, and what has none stays the same', t => {
+  const secret = 'k3y-"of\\x'
+  const redact = (): MessageRedactor => new MessageRedactor(new Redactor([['API_KEY', secret], ['AWS_REGION', 'eu-central-1'], ['TZ', 'Europe/Berlin']]), () => {})
+  const ordinary = fc.oneof(fc.constantFrom('eu-central-1', 'Europe/Berlin', 'API_KEY', 'true', '{"a":1}', '\u{1f511}'), fc.string({ unit: 'binary' }), fc.string())
+  const fields = fc.constantFrom('text', 'description', 'title', 'message', 'structuredContent', 'content', 'resource', 'messages', '_meta', 'systemPrompt', 'contents', 'params', 'uri', 'name', 'enum', 'requestedSchema', 'inputSchema', '__proto__')
+  const values = (leaf: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string, unknown>> => fc.letrec(tie => ({
+    value: fc.oneof({ maxDepth: 5 }, leaf, fc.constantFrom(1, true, null), fc.array(tie('value'), { maxLength: 3 }), tie('record')),
+    record: fc.dictionary(fields, tie('value'), { maxKeys: 4 })
+  })).record as fc.Arbitrary<Record<string, unknown>>
+  const all = (message: Record<string, unknown>): unknown[] => {
+    const one = redact()
+    return [one.result('tools/call', message), one.result('prompts/get', message), one.question(message), one.log({ level: 'info', data: message } as never).data]
+  }
+  fc.assert(fc.property(values(ordinary), message => {
+    const before = JSON.stringify(message)
+    return all(message).every(clean => JSON.stringify(clean) === before)
+  }), { numRuns: 200 })
+  const around = fc.tuple(ordinary, ordinary).map(([a, b]) => `${a}${secret}${b}`)
+  const kept = /^(?:uri|name|requestedSchema|inputSchema)$/
+  const texts = (value: unknown, isKept = false): string[] => typeof value === 'string' ? isKept ? [] : [value] : typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, child]) => texts(child, isKept || (!Array.isArray(value) && kept.test(key)))) : []
+  fc.assert(fc.property(values(around), message => all(message).every(clean => texts(clean).every(text => !text.includes(secret)))), { numRuns: 200 })
+  t.end()
+})
+
+/** What a server writes to each channel during a call, and then as the response. */
+const channels = (secret: string): object[] => {
+  const words = `it is ${secret} in eu-central-1`
+  const forms = [JSON.stringify({ secret }), encodeURIComponent(secret)]
+  return [
+    { method: 'notifications/progress', params: { progressToken: undefined, progress: 1, message: words } },
+    { method: 'notifications/message', params: { level: 'info', logger: 'eu-central-1', data: { words, [secret]: 1, region: 'eu-central-1', forms, base64: Buffer.from(`user:${secret}`).toString('base64') } } },
+    { id: 'ask', method: 'elicitation/create', params: { message: words, requestedSchema: { type: 'object', properties: { region: { type: 'string', enum: ['eu-central-1', secret], description: 'eu-central-1' } } } } },
+    { id: 'sample', method: 'sampling/createMessage', params: { messages: [{ role: 'user', content: { type: 'text', text: words } }], systemPrompt: words, maxTokens: 5, modelPreferences: { hints: [{ name: 'eu-central-1' }] } } }
+  ]
+}
+
+const results = (secret: string): Record<string, object> => ({
+  'tools/call': { content: [{ type: 'text', text: `${secret} in eu-central-1 ${JSON.stringify(secret)}` }] },
+  'prompts/get': { description: `${secret} eu-central-1`, messages: [{ role: 'user', content: { type: 'text', text: `${secret} in eu-central-1` } }] },
+  'resources/read': { contents: [{ uri: 'own://a', text: `${secret} in eu-central-1` }] }
+})
+
+for (const transport of ['stdio', 'http'] as const) {
+  test(`secrets are in nothing that a server sends during a call over ${transport}, and ordinary values are in all of it`, async t => {
+    const secret = 'tok-en/of "x" 1'
+    const entry = transport === 'stdio'
+      ? { command: process.execPath, args: ['-e', STDIO, JSON.stringify([channels('SECRET'), results('SECRET')])], env: { API_TOKEN: secret, AWS_REGION: 'eu-central-1' } }
+      : { url: (await overHttp(t, secret)).url, headers: { 'X-Api-Key': secret, 'x-region': 'eu-central-1' } }
+    const { gateway } = await started(t, { own: entry })
+    await gateway.settled()
+    const upstream = gateway.get('own')
+    for (const [method, call] of [
+      ['tools/call', async (options: object) => await upstream.callRaw('tool', {}, options)],
+      ['prompts/get', async (options: object) => await upstream.getPrompt('prompt', {}, options)],
+      ['resources/read', async (options: object) => await upstream.readResource('own://a', options)]
+    ] as const) {
+      const seen: Record<string, unknown> = {}
+      const result = await call({
+        onProgress: (progress: object) => { seen.progress = progress },
+        onMessage: (message: object) => { seen.log = message },
+        ask: async (question: { method: string }) => {
+          seen[question.method] = question
+          return question.method === 'elicitation/create' ? { action: 'decline' } : { role: 'assistant', content: { type: 'text', text: 'x' }, model: 'm' }
+        }
+      })
+      t.match(seen, {
+        progress: { message: 'it is [redacted] in eu-central-1' },
+        log: { logger: 'eu-central-1', data: { words: 'it is [redacted] in eu-central-1', '[redacted]': 1, region: 'eu-central-1', forms: ['{"secret":"[redacted]"}', '[redacted]'] } },
+        'elicitation/create': { params: { message: 'it is [redacted] in eu-central-1', requestedSchema: { properties: { region: { enum: ['eu-central-1', secret], description: 'eu-central-1' } } } } },
+        'sampling/createMessage': { params: { systemPrompt: 'it is [redacted] in eu-central-1', messages: [{ content: { text: 'it is [redacted] in eu-central-1' } }], modelPreferences: { hints: [{ name: 'eu-central-1' }] } } }
+      }, method)
+      t.notMatch(JSON.stringify((seen.log as { data: object }).data), Buffer.from(`user:${secret}`).toString('base64').slice(8, -4))
+      t.notOk(JSON.stringify(result).includes(JSON.stringify(secret).slice(1, -1)), method)
+      t.match(JSON.stringify(result), /\[redacted\](?:\\?"|) ?(?:in )?eu-central-1/, method)
+    }
+    const err = await upstream.request('own/fails', {}).catch((err: unknown) => err)
+    t.match([(err as Error).message, (err as { details?: unknown }).details], [/it is \[redacted\] in eu-central-1/, undefined])
+    t.notOk(JSON.stringify([err, (err as Error).message]).includes('tok-en'))
+  })
+}
+
+/** A server over stdio that sends the messages of its argument with the value of its variable. */
+const STDIO = `
+const [messages, results] = JSON.parse(process.argv[1].replaceAll(JSON.stringify('SECRET').slice(1, -1), 'SECRET'))
+const secret = process.env.API_TOKEN
+const own = value => typeof value === 'string' ? fill(value) : Array.isArray(value) ? value.map(own) : value && typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([k, v]) => [fill(k), own(v)])) : value
+const fill = text => text.replace('{"secret":"SECRET"}', JSON.stringify({ secret })).replace(/^SECRET$/, secret).replace('"SECRET"', JSON.stringify(secret)).replaceAll('SECRET', secret)
+const send = message => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
+const open = new Map()
+require('readline').createInterface({ input: process.stdin }).on('line', line => {
+  const { id, method, params } = JSON.parse(line)
+  if (method === undefined) {
+    const { left, request } = open.get('now')
+    left.delete(id)
+    if (left.size === 0) send({ id: request.id, result: own(results[request.method]) })
+    return
+  }
+  if (id === undefined) return
+  if (method === 'initialize') return send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {}, prompts: {}, resources: {}, logging: {} }, serverInfo: { name: 'own', version: '1' } } })
+  if (method === 'tools/list') return send({ id, result: { tools: [{ name: 'tool', inputSchema: { type: 'object' } }] } })
+  if (method === 'prompts/list') return send({ id, result: { prompts: [{ name: 'prompt' }] } })
+  if (method === 'resources/list') return send({ id, result: { resources: [{ uri: 'own://a', name: 'a' }] } })
+  if (method === 'own/fails') return send({ id, error: { code: -32000, message: 'it is ' + secret + ' in eu-central-1', data: { [secret]: encodeURIComponent(secret) } } })
+  if (results[method] === undefined) return send({ id, result: {} })
+  open.set('now', { left: new Set(['ask', 'sample']), request: { id, method } })
+  for (const message of own(messages)) send(message.method === 'notifications/progress' ? { ...message, params: { ...message.params, progressToken: params._meta.progressToken } } : message)
+})
+`
+
+/** The same over Streamable HTTP. */
+async function overHttp (t: Parameters<typeof handWritten>[0], secret: string): ReturnType<typeof handWritten> {
+  let open: { event: (message: object) => void, res: { end (): void }, id: unknown, method: string, left: Set<unknown> } | undefined
+  return await handWritten(t, ({ message, event, error, res }) => {
+    const { id, method = '', params } = message
+    if (message.method === undefined && open !== undefined && open.left.delete(id)) {
+      res.writeHead(202).end()
+      if (open.left.size > 0) return true
+      open.event({ id: open.id, result: results(secret)[open.method] })
+      open.res.end()
+      return true
+    }
+    if (method === 'own/fails') {
+      error(-32000, `it is ${secret} in eu-central-1`, { [secret]: encodeURIComponent(secret) })
+      return true
+    }
+    if (results(secret)[method] === undefined) return false
+    open = { event, res, id, method, left: new Set(['ask', 'sample']) }
+    for (const one of channels(secret) as Array<{ method: string, params: object }>) event(one.method === 'notifications/progress' ? { ...one, params: { ...one.params, progressToken: params._meta.progressToken } } : one)
+    return true
+  }, { isModern: false })
+}
