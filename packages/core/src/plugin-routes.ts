@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import { jsonSerializer } from './app-responses.js'
 import { MethodNotAllowedError } from './errors.js'
+import { schemaValidator } from './validation.js'
 
 /** Methods that are refused where a path does not have them. OPTIONS belongs to the application, as CORS does. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -24,15 +26,35 @@ function hideRoutes (scope: FastifyInstance): void {
 }
 
 /**
- * Prepares the routes of a scope for the document of @fastify/swagger. A transform of the application for schemas of
- * another kind, as that of zod, throws on JSON Schema; an application with such schemas has its own compiler, and there
- * the routes leave the transform out. Call it before the scope sets a compiler.
+ * Prepares the scope of a plugin for the schemas of its routes: the compilers are those of this package, since those of
+ * the application may be for schemas of another kind, as those of zod are. A transform of @fastify/swagger for such
+ * schemas throws on JSON Schema; the routes leave it out where the application has another compiler than Fastify. Call
+ * it before the scope gets routes.
  * @param openapi false: the document leaves them out
  */
 export function describeRoutes (scope: FastifyInstance, openapi: boolean): void {
   if (!openapi) hideRoutes(scope)
-  if (scope.validatorCompiler === undefined) return
-  scope.addHook('onRoute', route => { route.config = { swaggerTransform: false, ...route.config } as NonNullable<typeof route.config> })
+  const app = Object.getPrototypeOf(scope) as FastifyInstance
+  const hasCompiler = app.validatorCompiler !== undefined
+  scope.setValidatorCompiler(schemaValidator)
+  scope.setSerializerCompiler(jsonSerializer)
+  scope.addHook('onRoute', route => {
+    const config = { ...route.config }
+    if (!('swaggerTransform' in config)) {
+      // read when the document is made: the application may set its compiler after the plugin
+      Object.defineProperty(config, 'swaggerTransform', { get: () => hasCompiler || !takesJsonSchema(app) ? false : undefined })
+    }
+    route.config = config as NonNullable<typeof route.config>
+  })
+}
+
+/** Whether the validator compiler of the application takes JSON Schema, as that of Fastify does. */
+function takesJsonSchema ({ validatorCompiler }: FastifyInstance): boolean {
+  try {
+    return validatorCompiler?.({ schema: { type: 'object' }, method: 'POST', url: '/', httpPart: 'body' })({}) !== false
+  } catch {
+    return false
+  }
 }
 
 /**

@@ -149,7 +149,8 @@ export async function sendText<T> (reply: FastifyReply, type: string, items: Asy
   const body = new Readable({ read: () => room?.(), destroy (err, done) { room?.(); done(err) } })
   function begin (): void {
     begun = true
-    reply.type(type).header('cache-control', 'no-cache').header('x-accel-buffering', 'no').send(body)
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-cache')
+    reply.type(type).header('x-accel-buffering', 'no').send(body)
   }
   await pump(items, encoding, {
     begun: () => begun,

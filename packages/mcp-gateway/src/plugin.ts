@@ -1,7 +1,7 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
   authenticateCallers, boundMemory, Disconnects, errorHandler, describeRoutes, isRecord, mayAdminister, mayUse, OpenCalls, ownTime, parseJson, refuseOtherMethods,
-  schemaValidator, traceRequests
+  traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
@@ -66,9 +66,6 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   parseJson(app, ['application/json'], true)
   const refuseOthers = refuseOtherMethods(app)
   const tags = ['mcp-gateway']
-  app.setValidatorCompiler(schemaValidator)
-  // bodies are built by this package; results of servers are passed on unchanged
-  app.setSerializerCompiler(() => JSON.stringify)
   const principalOf = authenticateCallers(host, authenticate)
   const failures = new Failures(principalOf)
   app.setErrorHandler(errorHandler(failures.send))

@@ -5,7 +5,7 @@ import { secretsOf, secretsWithin } from './secrets/secret-values.js'
 /** Shorter values occur by accident: replacing them would garble the text. A marked one counts as a word alone. */
 const MIN_SECRET_CHARS = 6
 
-/** Values that are no secret under any name, also a marked one: most results have such a word. */
+/** Values that are never secret, whatever their name or mark: most results have such a word. */
 const SWITCH = /^(?:true|false|null|none|yes|no|on|off|auto|enabled|disabled|required|optional|\d)$/i
 
 /** Deeper values are left out. Messages are not deeper; see `parseProblem`. */

@@ -149,7 +149,7 @@ test('secrets among the arguments of a command are not in its errors', async t =
   t.match(text, /--api-key \[redacted\] postgres:\/\/ada:\[redacted\]@db\/x --region=eu-central-1/)
 })
 
-test('a switch is no secret, whatever its name, and does not garble results', t => {
+test('a switch is never secret, whatever its name, and does not garble results', t => {
   for (const value of ['', ' ', '1', 'true', 'FALSE', 'yes', 'off', 'null', 'none', 'enabled', 'required']) {
     const redact = new Redactor([['USE_TOKEN', value], ['AUTH', value]], ['USE_TOKEN'])
     t.ok(redact.isIdle, value)

@@ -1,7 +1,7 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac } from '@polyvac/core'
 import {
-  authenticateCallers, boundMemory, describeRoutes, jsonSerializer, OpenStreams, parseJson, readOptions, registerStreams, RouteTable, schemaValidator, sendEvents,
+  authenticateCallers, boundMemory, describeRoutes, OpenStreams, parseJson, readOptions, registerStreams, RouteTable, sendEvents,
   sendText, streamRoute, traceRequests, vacInfo, vacsFor, type ExposedVacs
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -31,8 +31,6 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   describeRoutes(app, openapi)
   // those of the app may return bytes, for signatures
   parseJson(app)
-  app.setValidatorCompiler(schemaValidator)
-  app.setSerializerCompiler(jsonSerializer)
   app.setErrorHandler(failureHandler(({ body }) => body))
   const principalOf = authenticateCallers(host, authenticate)
   const vacsOf = (request: FastifyRequest): ExposedVacs => vacsFor(vacs, principalOf(request), request.log)

@@ -38,7 +38,6 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
 
   // `paramsOf` validates instead: JSON-RPC has separate errors for a broken envelope, a wrong method and wrong params
   app.setValidatorCompiler(() => () => true)
-  app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(errorHandler(refuse))
   parseJson(app)
 

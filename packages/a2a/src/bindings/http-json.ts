@@ -38,7 +38,6 @@ const BOOLEANS = ['includeArtifacts', 'include_artifacts']
 export async function restRoutes (app: FastifyInstance, options: RestOptions): Promise<void> {
   const { operations, dialect, bodyLimit } = options
   app.setValidatorCompiler(() => () => true)
-  app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(errorHandler(refuse))
   app.setNotFoundHandler((request, reply) => { refuse(new NoSuchPathError(), request, reply) })
   parsePublicJson(app)

@@ -31,7 +31,6 @@ const ResponseBody = Type.Object({
 export async function rpcRoutes (app: FastifyInstance, options: RpcOptions): Promise<void> {
   const { operations, dialects, atRoot, bodyLimit } = options
   app.setValidatorCompiler(() => () => true)
-  app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(errorHandler(refuse))
   parsePublicJson(app)
 

@@ -45,11 +45,10 @@ export interface DescriptionCardOptions {
 /** The agent card of the service description, and the keys that it names. */
 export function descriptionCardRoutes (app: FastifyInstance, options: DescriptionCardOptions): void {
   const { seenBy, baseUrl, agent, keys } = options
-  const serializerCompiler = () => JSON.stringify
   const refuseRest = refuseOthers(app)
   const operationId = 'a2aDescriptionCard'
   const schema = { operationId, summary: 'Agent card', tags: ['a2a'], response: { 200: AgentCard } }
-  app.get('/.well-known/agent.json', { schema, serializerCompiler }, async (request, reply) => {
+  app.get('/.well-known/agent.json', { schema }, async (request, reply) => {
     reply.header('cache-control', 'no-cache').header('vary', 'Authorization')
     const url = baseUrl(request)
     const jwksUrl = keys === undefined ? undefined : `${url}/.well-known/jwks.json`
@@ -58,7 +57,7 @@ export function descriptionCardRoutes (app: FastifyInstance, options: Descriptio
   if (keys !== undefined) {
     const summary = 'Keys that sign push notifications'
     const schema = { operationId: 'a2aSigningKeys', summary, tags: ['a2a'], response: { 200: KeySet } }
-    app.get('/.well-known/jwks.json', { schema, serializerCompiler }, async (_request, reply) => {
+    app.get('/.well-known/jwks.json', { schema }, async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=300')
       return await keys.publicJwks()
     })
@@ -71,7 +70,6 @@ export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptio
   const { cards, seenBy, baseUrl, isFixed, unnamed, title, version, mcpPath } = options
   const cachingFor = ({ headers }: FastifyRequest): string =>
     headers.authorization === undefined && isFixed ? `public, max-age=${MAX_AGE_SECONDS}` : `private, max-age=${OWN_MAX_AGE_SECONDS}`
-  app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(errorHandler((err, request, reply) => {
     const failure = toFailure(codedFailure(err, request))
     setRetryAfter(reply, failure.http)
