@@ -23,8 +23,8 @@ export const OPENAI_OPTIONS = {
 
 /**
  * Forwards a conversation to an OpenAI-compatible server, its turns in the form that model APIs take:
- * `openai: { base_url, api_key, model }` of the VAC's entry, otherwise OPENAI_BASE_URL and OPENAI_API_KEY. A stream that
- * is cut off fails (DOCUMENTS_MODEL_FAILED) and never counts as a complete answer.
+ * `openai: { base_url, api_key, model }` of the VAC's entry, otherwise OPENAI_BASE_URL and OPENAI_API_KEY. A stream
+ * that is cut off fails (DOCUMENTS_MODEL_FAILED) and never counts as a complete answer.
  * @example
  * const entry = { model: 'qwen3', openai: { base_url: 'http://127.0.0.1:11434/v1' } }
  * const vacs = createVacs({ vacs: { chat: entry }, streamInterpreter: openaiInterpreter() })
