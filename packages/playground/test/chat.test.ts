@@ -1,4 +1,5 @@
 import type { Interpreter } from '@polyvac/core'
+import type { FastifyInstance } from 'fastify'
 import { readFile } from 'node:fs/promises'
 import tap, { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -416,7 +417,8 @@ test('a failure names the id under which the log has its cause', { skip: browser
 
 test('a history that the service refuses is named as the cause', { skip: browserMissing }, async t => {
   // 6 bytes of JSON for each character
-  const { page: url } = await startApp(t, async () => '\u0001'.repeat(200 * 1024))
+  const before = (scope: FastifyInstance): void => { scope.addHook('onRoute', route => { route.bodyLimit = 1024 * 1024 }) }
+  const { page: url } = await startApp(t, async () => '\u0001'.repeat(200 * 1024), { before })
   const page = await openPage(t, url, { allow: [/413/] })
   await ask(page, 'openai', 'first')
   await answerIn(page, 'done').waitFor()
