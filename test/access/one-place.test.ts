@@ -22,6 +22,7 @@ const OTHERS: ReadonlyArray<readonly [file: string, part: string, reason: string
   ['packages/mcp-gateway/src/session/answer-fence.ts', '=== owner', 'finds whose work a message of a server belongs to'],
   ['packages/mcp-gateway/src/session/open-work.ts', 'owner', 'finds whose work a message of a server belongs to'],
   ['packages/mcp-gateway/src/sign-in/sign-ins.ts', 'who === owner', 'wakes the calls that wait for a sign-in of their owner'],
+  ['packages/mcp-gateway/src/upstream/own-processes.ts', 'member.owner === owner', 'counts the share of an owner'],
   ['packages/mcp-gateway/src/upstream/owned-upstream.ts', 'this.#members.get(owner) === member', 'compares connections'],
   ['packages/mcp-server/src/eras/legacy.ts', 'of.owner === session.owner', 'notifies the sessions of the owner whose lists changed'],
   ['packages/mcp-server/src/lists/distinct-names.ts', 'owner !== position', 'the position of a source'],
@@ -29,6 +30,7 @@ const OTHERS: ReadonlyArray<readonly [file: string, part: string, reason: string
   ['packages/tasks/src/owner-key.ts', 'owner === ANYONE', 'keeps principals off the key of callers without identity'],
   ['packages/tasks/src/postgres/worker.ts', 'row.owner === owner', 'counts the share of an owner'],
   ['packages/tasks/src/sqlite/outbox-rows.ts', 'full.owner === owner', 'counts the share of an owner'],
+  ['apps/host/src/protocols.ts', 'vacs.list().map(', 'names the scopes that clients may ask for'],
   ['apps/host/src/commands/token.ts', 'scopes.find(', 'checks the form of a scope on the command line']
 ]
 

@@ -321,7 +321,7 @@ test('each optional package that a switch needs and that is missing is a problem
 
 test('a service that answers one request and then none, or waits for every body, ends the checks', async t => {
   const mute = await serve(t, ({ url }, reply) => { if (url === '/health') reply.end('{}') })
-  const found = await examine(mute, { maxMs: 100 })
+  const found = await examine(mute, { maxMs: 1_000 })
   t.match(found.filter(({ level }) => level === 'problem').map(({ check }) => check), ['service', 'a2a', 'mcp', 'cors'])
   t.match(found.find(({ check }) => check === 'body limit'), { level: 'warning', text: /waits for a body of 1 GiB/ })
   const page = await serve(t, (_request, reply) => { reply.end('<h1>Welcome</h1>') })

@@ -168,7 +168,7 @@ test('a URI that two servers list has its server as the authority, and both are 
   const source = gateway.toolSource()
   const uris = (await source.resources.list()).map(({ uri }) => uri)
   t.strictSame(uris, ['mcp://Gr%C3%BC%C3%9Fe/file:///a?b#c', 'own://Grüße', 'mcp://b/file:///a?b#c', 'own://b'])
-  t.strictSame((await source.resources.read(uris[0]!)).contents, [{ uri: uris[0], text: 'Grüße' }, { uri: 'other:', text: '' }])
+  t.strictSame((await source.resources.read(uris[0]!)).contents, [{ uri: uris[0], text: 'Grüße' }, { uri: 'mcp://Gr%C3%BC%C3%9Fe/other:', text: '' }])
   t.match(await source.resources.read(uris[0]!.toLowerCase()), { contents: [{ text: 'Grüße' }] }, 'a client may normalize the authority')
   t.match(await source.resources.read(uris[2]!), { contents: [{ uri: uris[2], text: 'b' }] })
   t.match(await source.resources.read('file:///a?b#c'), { contents: [{ text: 'Grüße' }] }, 'without a server the first one counts')

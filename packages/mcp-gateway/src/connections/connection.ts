@@ -29,6 +29,8 @@ export interface ConnectionContext extends EnvironmentRule {
 const explosiveGate = new LogGate()
 /** A server may send requests all the time. */
 const unassignedGate = new LogGate()
+/** Lists are read repeatedly. */
+const leftOutGate = new LogGate()
 /** Each result of a server may have a secret. */
 const secretGate = new LogGate()
 
@@ -63,6 +65,12 @@ export function sessionOptions (
       const fields = { mcpServer: name, method, reason, callsInFlight, tools: named, suppressed }
       if (data === undefined) log.warn(fields, 'a question of an MCP server was declined: its call is not certain')
       else log.info({ ...fields, data: shortened(JSON.stringify(data)) }, 'a log message of an MCP server was passed to no caller: its call is not certain')
+    },
+    onLeftOut (kind, leftOut) {
+      const suppressed = leftOutGate.pass(`${name} ${kind}`)
+      if (suppressed === undefined) return
+      const problems = leftOut.map(({ tool, problem }) => `${redact.text(tool)}: ${problem}`)
+      log.warn({ mcpServer: name, problems, suppressed }, `${kind} of an MCP server are left out`)
     },
     onSecrets (secrets) {
       const suppressed = secretGate.pass(`${name} ${secrets.join(' ')}`)

@@ -6,7 +6,7 @@ import type { Limits } from '../options.js'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { checkResult } from '../protocol/check-result.js'
 import { RpcError } from '../protocol/json-rpc.js'
-import type { Item, ItemList } from '../protocol/lists.js'
+import type { Item, ItemList, LeftOutTool } from '../protocol/lists.js'
 import { ENVELOPE, metaOf, MODERN_REVISION } from '../protocol/revision.js'
 import { ChangeSubscription } from './change-subscription.js'
 import { DISCOVER, discover, initialize, type ServerFacts } from './handshake.js'
@@ -51,6 +51,8 @@ export interface SessionOptions extends ToolCatalogOptions {
   readonly onChange: (kinds: readonly ListKind[]) => void
   /** A subscribed resource has changed. */
   readonly onUpdated: (uri: string) => void
+  /** Entries of a list other than that of the tools are left out, with their reasons. */
+  readonly onLeftOut: (kind: ListKind, leftOut: readonly LeftOutTool[]) => void
   readonly onTrouble: (err: Error) => void
   /** Values of these variables and headers were replaced in a result. */
   readonly onSecrets: (names: readonly string[]) => void
@@ -173,7 +175,9 @@ export class Session {
     if (!this.offers(kind)) return []
     if (kind === 'tools') return (await this.tools()).items
     try {
-      return (await this.#lists.get(kind)).items
+      const { items, leftOut } = await this.#lists.get(kind)
+      if (leftOut.length > 0) this.#options.onLeftOut(kind, leftOut)
+      return items
     } catch (err) {
       // many servers have resources and do not implement templates
       if (kind === 'templates' && err instanceof RpcError && err.code === CODES.methodNotFound) return []
