@@ -217,7 +217,9 @@ export const group = {
         ]) {
           seen.push(await callNotes(context, { ...bob, ...fields }))
           const { body, headers } = modern('tools/call', { name: 'notes__read', arguments: {} })
-          Object.assign(body.params._meta, fields)
+          // what a caller puts into `_meta` is for the server; it names no caller either
+          const { traceparent, tracestate } = fields
+          Object.assign(body.params._meta, { traceparent, tracestate, owner: 'alice', 'x-owner': 'alice' })
           seen.push(await context.post('/mcp', body, { ...headers, ...bob, ...fields }))
           seen.push({ isOpen: true, ...await callNotes(context, fields) })
         }
