@@ -130,7 +130,7 @@ test('files of MCP clients are gateways without VACs', async t => {
 })
 
 test('comments and trailing commas of a JSON file are not read, and problems keep their places', t => {
-  const read = (text: string): object => parseConfig(text, '/work/.vscode/mcp.json', { env: {} }).service.mcp_servers!
+  const read = (text: string): object => parseConfig(text, '/app/.vscode/mcp.json', { env: {} }).service.mcp_servers!
   t.strictSame(read('// of VS Code\n{\n  /* two\n lines */ "servers": { // here\n "a": { "command": "x", "args": ["http://a/b", "/* \\" // */"], }, },\n}\n'), { a: { command: 'x', args: ['http://a/b', '/* " // */'] } })
   t.throws(() => read('{ // c\n "servers": { /* d */ "a": { "comand": "x" } } }'), /mcp\.json:2:30 {2}unknown key "comand"/)
   t.end()
@@ -145,10 +145,10 @@ test('references in files of MCP clients are filled in from the environment, the
   }
   const inputs = [{ id: 'api-key', type: 'promptString', password: true }, { id: 'level', type: 'pickString', options: ['info'], default: 'info' }]
   const env = { REGION: 'eu-central-1', HOST: 'mcp.example.com', INPUT_API_KEY: 'typed' }
-  for (const [file, key] of [['/work/.vscode/mcp.json', 'servers'], ['/work/.cursor/mcp.json', 'mcpServers'], ['/work/mcp.json', 'mcpServers']] as const) {
+  for (const [file, key] of [['/app/.vscode/mcp.json', 'servers'], ['/app/.cursor/mcp.json', 'mcpServers'], ['/app/mcp.json', 'mcpServers']] as const) {
     const { service, warnings, variables } = parseConfig(JSON.stringify({ inputs, [key]: servers }), file, { env })
     t.strictSame(service.mcp_servers, {
-      a: { command: 'node', args: [`/work${sep}a.js`, '--region=eu-central-1', '${env:REGION}'], env: { KEY: 'Bearer typed', LEVEL: 'info' }, secret_env: ['INPUT_API_KEY'] },
+      a: { command: 'node', args: [`/app${sep}a.js`, '--region=eu-central-1', '${env:REGION}'], env: { KEY: 'Bearer typed', LEVEL: 'info' }, secret_env: ['INPUT_API_KEY'] },
       b: { url: 'https://mcp.example.com/mcp', headers: { authorization: 'Bearer typed', x: '${ABSENT}' }, secret_env: ['INPUT_API_KEY'] },
       c: { command: 'node', env: { X: '${INPUT_NEVER_ASKED}' } }
     })
@@ -158,9 +158,9 @@ test('references in files of MCP clients are filled in from the environment, the
     ])
     t.strictSame([...variables].sort(), ['ABSENT', 'HOST', 'INPUT_API_KEY', 'INPUT_LEVEL', 'INPUT_NEVER_ASKED', 'REGION'])
   }
-  const { service } = parseConfig('kind: vacConfig\nservice:\n  mcp_servers:\n    a: { command: node, env: { X: "${env:REGION}" } }\n', '/work/vac_config.yaml', { env })
+  const { service } = parseConfig('kind: vacConfig\nservice:\n  mcp_servers:\n    a: { command: node, env: { X: "${env:REGION}" } }\n', '/app/vac_config.yaml', { env })
   t.match(service.mcp_servers, { a: { env: { X: 'eu-central-1' } } }, 'the map of another tool within our own file')
-  t.throws(() => parseConfig(JSON.stringify({ servers: { a: { command: 'x', args: ['${command:pick}'] } } }), '/work/mcp.json', { env }), /\$\{command:pick\} is filled in by an MCP client alone; write/)
+  t.throws(() => parseConfig(JSON.stringify({ servers: { a: { command: 'x', args: ['${command:pick}'] } } }), '/app/mcp.json', { env }), /\$\{command:pick\} is filled in by an MCP client alone; write/)
 })
 /* eslint-enable no-template-curly-in-string */
 
