@@ -1,5 +1,5 @@
 import { isRecord } from '../is-record.js'
-import { at, isPattern, withPatterns } from './output-schema.js'
+import { ALONE, at, gone } from './output-schema.js'
 import { fitSchema, objectSchema, type SchemaReader } from './schema.js'
 import type { Fields } from './values.js'
 
@@ -71,22 +71,13 @@ function membersOf (schema: Fields, root: Fields, parts: { left: number }): Memb
 
 /** Mends the subschemas: JSON Schema 2020-12 alone, no reference that leads nowhere, items of arrays. */
 function readerOf (root: Fields): SchemaReader {
-  const gone = (): undefined => undefined
   return {
     operands: {
+      ...ALONE,
       $schema: gone,
-      $id: gone,
-      id: gone,
-      $anchor: gone,
-      $dynamicAnchor: gone,
-      $dynamicRef: gone,
-      $recursiveRef: gone,
-      $recursiveAnchor: gone,
       $vocabulary: gone,
       dependencies: gone,
       $ref: operand => isRecord(at(root, operand as string)) ? operand : undefined,
-      pattern: operand => isPattern(operand as string) ? operand : undefined,
-      patternProperties: withPatterns,
       items: operand => Array.isArray(operand) ? {} : operand
     },
     finish ({ nullable, ...schema }) {

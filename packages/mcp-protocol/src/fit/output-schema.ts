@@ -6,6 +6,25 @@ import type { Fields } from './values.js'
 const DIALECT = /^https?:\/\/json-schema\.org\/(?:draft\/(?:2020-12|2019-09)|draft-0[67])\/schema#?$/
 const OLDER = /draft\/2019|draft-0/
 
+/** Leaves a keyword out. */
+export const gone = (): undefined => undefined
+
+/**
+ * The operands of a schema that is read by itself: without identifiers and references by them, with patterns that
+ * compile.
+ */
+export const ALONE: SchemaReader['operands'] = {
+  $id: gone,
+  id: gone,
+  $anchor: gone,
+  $dynamicAnchor: gone,
+  $dynamicRef: gone,
+  $recursiveRef: gone,
+  $recursiveAnchor: gone,
+  pattern: operand => isPattern(operand as string) ? operand : undefined,
+  patternProperties: withPatterns
+}
+
 /** Schemas that clients compile: a list is fitted for each revision. */
 // @keyed none: the keys are schemas of lists that are kept, and an entry ends with its schema
 const known = new WeakMap<Fields, Fields | undefined>()
@@ -23,26 +42,17 @@ export function outputSchema (schema: unknown): Fields | undefined {
 
 function compilable (schema: Fields): Fields | undefined {
   let isBroken = false
-  const gone = (): undefined => undefined
   const isOlder = typeof schema.$schema === 'string' && DIALECT.test(schema.$schema) && OLDER.test(schema.$schema)
   const reader: SchemaReader = {
     operands: {
-      $id: gone,
-      id: gone,
-      $anchor: gone,
-      $dynamicAnchor: gone,
-      $dynamicRef: gone,
-      $recursiveRef: gone,
-      $recursiveAnchor: gone,
+      ...ALONE,
       $async: gone,
       $schema: operand => DIALECT.test(operand as string) ? operand : undefined,
       $ref (operand) {
         if (!isRecord(at(schema, operand as string))) isBroken = true
         return operand
       },
-      items: operand => Array.isArray(operand) && !isOlder ? undefined : operand,
-      pattern: operand => isPattern(operand as string) ? operand : undefined,
-      patternProperties: withPatterns
+      items: operand => Array.isArray(operand) && !isOlder ? undefined : operand
     },
     finish ({ nullable, ...schema }) {
       if (nullable === undefined) return schema
@@ -74,12 +84,12 @@ function decode (text: string): string {
 }
 
 /** Members whose names are patterns. */
-export function withPatterns (operand: unknown): unknown {
+function withPatterns (operand: unknown): unknown {
   const entries = Object.entries(operand as Fields)
   return entries.every(([pattern]) => isPattern(pattern)) ? operand : Object.fromEntries(entries.filter(([pattern]) => isPattern(pattern)))
 }
 
-export function isPattern (pattern: string): boolean {
+function isPattern (pattern: string): boolean {
   try {
     return new RegExp(pattern, 'u') instanceof RegExp
   } catch {
