@@ -61,8 +61,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
 
   await traceRequests(app)
   boundMemory(app)
-  // those of the app may return bytes, for signatures
-  // importers of OpenAPI documents send an empty body to a tool without parameters
+  // a parser of the app may return bytes; programs that import OpenAPI documents send tools without parameters no body
   parseJson(app, ['application/json'], true)
   const refuseOthers = refuseOtherMethods(app)
   const tags = ['mcp-gateway']

@@ -19,7 +19,7 @@ const RESPONSES = {
   200: answer('the whole result', RESULT),
   202: answer('the tool asks for input: POST /mcp/call with the same server, tool and arguments, and with requestState and inputResponses', INPUT_REQUIRED),
   400: answer('the arguments are wrong', ERROR),
-  404: answer('there is no such server or tool', ERROR),
+  404: answer('the gateway has no server or tool of this name', ERROR),
   500: answer('the call failed', ERROR)
 }
 
