@@ -99,7 +99,7 @@ export const limits = {
     ['Problems reported about one value', `${core}/json-schema/check.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
   ],
   Streams: [
-    ['Longest pause without a byte', `${vac}/options.ts`, 'STREAM_WAIT_TIME', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
+    ['Longest pause without a byte', `${vac}/serve/serve-protocols.ts`, 'KEEP_ALIVE', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`, or `keep_alive` of the protocol.'],
     ['Time that a reader may take nothing', `${vac}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and its interpreter is aborted. Set it with `stallMs`.'],
     ['Text that is ready at once and written together', `${core}/send-stream.ts`, 'BATCH_CHARS', 'characters', 'It is written, and the rest follows.'],
     ['Time for the last event when the application closes', `${core}/open-streams.ts`, 'CLOSE_GRACE_MS', 'ms', 'The socket is destroyed.'],

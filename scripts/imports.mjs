@@ -1,5 +1,6 @@
-// Checks what the sources import, type imports included: no cycle in any folder, and between packages only the arrows
-// below. Prints each violation; ends with `imports: N imports, N violations`.
+// Checks what the sources import, type imports included: no cycle in any folder, between packages only the arrows
+// below, and in the folder of a protocol only what computes. Prints each violation; ends with
+// `imports: N imports, N violations`.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -113,9 +114,22 @@ export function forbiddenArrows (imports) {
   })
 }
 
+/** The folders of protocols, and what their files may import besides one another. */
+const PROTOCOL = /^packages\/vac\/src\/protocols\/[^/]+\//
+const FOR_PROTOCOLS = ['@polyvac/core', '@polyvac/core/protocol', '@sinclair/typebox', 'node:crypto', 'packages/vac/src/protocol.ts']
+
+/** A protocol only computes: it knows neither Fastify, nor I/O, nor another protocol. */
+export function impureProtocols (imports) {
+  return imports.flatMap(({ from, to }) => {
+    const [folder] = PROTOCOL.exec(from) ?? []
+    if (folder === undefined || to.startsWith(folder) || FOR_PROTOCOLS.includes(to)) return []
+    return [`${from}: a protocol may not import ${to}, but ${FOR_PROTOCOLS.join(', ')} and its own files`]
+  })
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const imports = importsOfSources()
-  const violations = [...forbiddenArrows(imports), ...cycles(imports).map(cycle => `cycle in ${cycle}`)]
+  const violations = [...forbiddenArrows(imports), ...impureProtocols(imports), ...cycles(imports).map(cycle => `cycle in ${cycle}`)]
   for (const violation of violations) process.stdout.write(`${violation}\n`)
   process.stdout.write(`imports: ${imports.length} imports, ${violations.length} violations\n`)
   process.exitCode = violations.length === 0 ? 0 : 1

@@ -3,10 +3,11 @@ import { root } from './fixtures/pages.js'
 
 interface Import { from: string, to: string, type: boolean }
 
-const { cycles, forbiddenArrows, importsOfSources, packageArrows } = await import(`${root}/scripts/imports.mjs`) as {
+const { cycles, forbiddenArrows, importsOfSources, impureProtocols, packageArrows } = await import(`${root}/scripts/imports.mjs`) as {
   cycles: (imports: Import[]) => string[]
   forbiddenArrows: (imports: Import[]) => string[]
   importsOfSources: () => Import[]
+  impureProtocols: (imports: Import[]) => string[]
   packageArrows: (imports: Import[]) => Array<{ from: string, to: string, type: boolean }>
 }
 const src = 'packages/x/src'
@@ -33,6 +34,17 @@ test('an arrow between packages needs its line in the table and in the manifest'
   ])
   t.match(arrow('mcp-gateway', 'mcp-server', true), [/may not import types of mcp-server/])
   t.match(arrow('core', 'mcp-protocol'), [/may not import values of mcp-protocol/])
+  t.end()
+})
+
+test('the folder of a protocol imports only what computes', t => {
+  const folder = 'packages/vac/src/protocols'
+  const problems = (to: string) => impureProtocols([{ from: `${folder}/toy/frames.ts`, to, type: true }])
+  for (const to of ['@polyvac/core', '@polyvac/core/protocol', '@sinclair/typebox', 'node:crypto', 'packages/vac/src/protocol.ts', `${folder}/toy/schemas.ts`]) t.strictSame(problems(to), [], to)
+  for (const to of ['fastify', 'node:fs', 'node:http', '@polyvac/core/plugin', '@fastify/accept-negotiator', 'packages/vac/src/errors.ts', 'packages/vac/src/serve/failures.ts', `${folder}/direct/schemas.ts`, `${folder}/toy-two/frames.ts`]) {
+    t.match(problems(to), [/a protocol may not import /], to)
+  }
+  t.strictSame(impureProtocols([{ from: 'packages/vac/src/protocols.ts', to: 'fastify', type: false }]), [])
   t.end()
 })
 

@@ -1,5 +1,5 @@
 // The public API of @polyvac/core: every export here is public, documented and follows semantic versioning.
-// plugin.ts exports what only Polyvac's own packages share.
+// protocol.ts exports more of it for protocols; plugin.ts exports what only Polyvac's own packages share.
 export { createVacs } from './vacs.js'
 export type { Vacs, VacsOptions, VacParts } from './vacs.js'
 export type {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifySchema } from 'fastify'
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import { jsonSerializer } from './app-responses.js'
 import { MethodNotAllowedError } from './errors.js'
 import { schemaValidator } from './validation.js'
@@ -55,6 +55,16 @@ function takesJsonSchema ({ validatorCompiler }: FastifyInstance): boolean {
   } catch {
     return false
   }
+}
+
+/** Names the protocol of the routes of a scope, for `protocolOf`. Call it before they are added. */
+export function labelRoutes (scope: FastifyInstance, protocol: string): void {
+  scope.addHook('onRoute', route => { route.config = { ...route.config, protocol } as NonNullable<typeof route.config> })
+}
+
+/** The protocol of the route of a request; undefined for a route of the application, and where no route matches. */
+export function protocolOf ({ routeOptions: { config } }: Pick<FastifyRequest, 'routeOptions'>): string | undefined {
+  return (config as { protocol?: string } | undefined)?.protocol
 }
 
 /**

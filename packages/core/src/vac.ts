@@ -10,8 +10,8 @@ export interface ChatTurn {
   readonly content: string
 }
 
-/** The protocol of a question. */
-export type Protocol = 'direct' | 'openai' | 'a2a' | 'mcp' | 'code'
+/** The protocol of a question: the name of a protocol of @polyvac/vac, `a2a`, `mcp`, or `code` for a call in code. */
+export type Protocol = string
 
 /** The caller, as returned by the application's `authenticate`. */
 export interface Principal {

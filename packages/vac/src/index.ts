@@ -1,6 +1,9 @@
 // The public API of @polyvac/vac: every export here is public and follows semantic versioning.
-export { vacPlugin, vacPlugin as default } from './plugin.js'
-export type { VacPluginOptions } from './options.js'
-export { VacQuery, VacStreamQuery, VacList } from './schemas.js'
-export { ChatCompletionRequest, ChatCompletion, ModelList, OpenAiError } from './openai-schemas.js'
+export { vacPlugin, vacPlugin as default, protocolPlugin } from './plugin.js'
+export type { ProtocolChoice, ProtocolPluginOptions, VacPluginOptions } from './options.js'
+export { PROTOCOLS, protocolProblem, type ProtocolName, type ProtocolOptions } from './protocols.js'
+export { acceptedType, askRoute, EVENT_STREAM, readRoute, searchRoute, VectorName } from './protocol.js'
+export type { Asked, ChatProtocol, ChatRequest, ProtocolRoute, RouteSchema, Searched, StreamFormat, WholeFormat } from './protocol.js'
+export { VacQuery, VacStreamQuery, VacList } from './protocols/direct/schemas.js'
+export { ChatCompletionRequest, ChatCompletion, ModelList, OpenAiError } from './protocols/openai/schemas.js'
 export { UnauthenticatedError } from '@polyvac/core/plugin'

@@ -1,10 +1,21 @@
 import type { Authenticate, Vacs } from '@polyvac/core'
-import { BODY_BYTES, callback, flag, integer, milliseconds, required, withMethod, type OptionRules } from '@polyvac/core/plugin'
+import { BODY_BYTES, callback, flag, integer, milliseconds, optional, required, withMethod, type OptionRules } from '@polyvac/core/plugin'
+import type { PROTOCOLS, ProtocolName, ProtocolOptions } from './protocols.js'
+
+/** A protocol to serve: its name, or its name and its options. */
+export type ProtocolChoice = {
+  [Name in ProtocolName]: Name | readonly [name: Name, options: ProtocolOptions<typeof PROTOCOLS[Name]>]
+}[ProtocolName]
 
 export interface VacPluginOptions {
   /** The VACs to serve. */
   readonly vacs: Vacs
-  /** Serve the OpenAI-compatible routes as well. Default true. */
+  /**
+   * The protocols to serve, each by its name or with its options: `['direct', ['openai', { keep_alive: 20 }]]`. Default
+   * `['direct', 'openai']`.
+   */
+  readonly protocols?: readonly ProtocolChoice[] | undefined
+  /** False leaves `openai` out of the default of `protocols`; the next minor version drops this option. */
   readonly openai?: boolean | undefined
   /** Describe the routes in the OpenAPI document of the application. Default true. */
   readonly openapi?: boolean | undefined
@@ -21,16 +32,21 @@ export interface VacPluginOptions {
   readonly bodyLimit?: number | undefined
 }
 
-/** Types, bounds and defaults of the options. */
-export const OPTIONS = {
+/** Options of the plugin of a single protocol, beside those of the protocol. */
+export type ProtocolPluginOptions = Omit<VacPluginOptions, 'protocols' | 'openai'>
+
+/** Types, bounds and defaults of the options that the plugins have in common. */
+export const SHARED_OPTIONS = {
   vacs: required(withMethod('get', 'what createVacs() returns')),
-  openai: flag(true),
   openapi: flag(true),
   authenticate: callback(),
   timeoutMs: milliseconds(120_000),
   stallMs: milliseconds(60_000),
   bodyLimit: integer(BODY_BYTES)
-} satisfies OptionRules<VacPluginOptions>
+} satisfies OptionRules<ProtocolPluginOptions>
 
-/** Longest pause of a stream without a byte, in seconds, where a request sets none (contract, section 2). */
-export const STREAM_WAIT_TIME = 7
+export const OPTIONS = {
+  ...SHARED_OPTIONS,
+  protocols: optional('a list of names of protocols, or of [name, options]', Array.isArray),
+  openai: flag()
+} satisfies OptionRules<VacPluginOptions>

@@ -1,7 +1,7 @@
 import { isAnswer } from '../interpreter-chunk.js'
 import { usageOf } from '../usage.js'
 import type { Log } from '../log.js'
-import type { Answer, Chunk, Principal } from '../vac.js'
+import type { Answer, Chunk, Principal, Protocol } from '../vac.js'
 import { isMetered, record } from './instruments.js'
 import type { Labels } from './metrics.js'
 import { AGENT_NAME, EXECUTE_TOOL, INVOKE_AGENT, MCP_SERVER, OPERATION, OUTCOME, PROTOCOL, TOKEN_TYPE } from './names.js'
@@ -12,7 +12,7 @@ export interface CallFields {
   readonly vac?: string | undefined
   readonly server?: string | undefined
   readonly tool?: string | undefined
-  readonly protocol: 'direct' | 'openai' | 'a2a' | 'mcp' | 'mcp-gateway' | 'code'
+  readonly protocol: Protocol
   readonly principal?: Principal | undefined
   readonly taskId?: string | undefined
   readonly skill?: string | undefined

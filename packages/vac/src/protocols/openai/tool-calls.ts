@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer } from '@polyvac/core'
-import { isRecord, VacInvalidResultError } from '@polyvac/core/plugin'
-import type { ToolCall } from './openai-schemas.js'
+import { isRecord, VacInvalidResultError } from '@polyvac/core/protocol'
+import type { ToolCall } from './schemas.js'
 
 /** Choices of a tool that leave it to the interpreter, so that one without tools may answer with text. */
 export function isFreeChoice (choice: unknown): boolean {

@@ -1,5 +1,5 @@
-import { InvalidRequestError, isRecord, type RequestProblem } from '@polyvac/core/plugin'
-import type { ChatCompletionRequest } from './openai-schemas.js'
+import { InvalidRequestError, isRecord, type RequestProblem } from '@polyvac/core/protocol'
+import type { ChatCompletionRequest } from './schemas.js'
 import { isFreeChoice } from './tool-calls.js'
 
 /** The ranges of numbers, as the OpenAI API checks them. */

@@ -1,5 +1,5 @@
 import { ChatHistory, VacInfo } from '@polyvac/core'
-import { NOT_BLANK } from '@polyvac/core/plugin'
+import { MemorySearchInput, NOT_BLANK } from '@polyvac/core/protocol'
 import { Type, type Static } from '@sinclair/typebox'
 
 /** Body of POST /vac/<vector_name>. Further fields go to the interpreter as keyword arguments. */
@@ -28,4 +28,9 @@ export type VacStreamQuery = Static<typeof VacStreamQuery>
 export const VacList = Type.Object({ vacs: Type.Array(VacInfo) }, { $id: 'VacList', title: 'VacList' })
 export type VacList = Static<typeof VacList>
 
-export const VectorName = Type.Object({ vector_name: Type.String({ description: 'name of the VAC' }) })
+/** The input of the memory skill as a query string. */
+export const SearchQuery = Type.Object({
+  q: Type.String({ ...MemorySearchInput.properties.search_query, pattern: NOT_BLANK }),
+  limit: MemorySearchInput.properties.limit,
+  similarity_threshold: MemorySearchInput.properties.similarity_threshold
+})

@@ -1,7 +1,6 @@
-import type { Vac } from '@polyvac/core'
-import { MethodNotAllowedError, quoteName, VacNotFoundError, vacRemedy, type ExposedVacs, type RouteTable } from '@polyvac/core/plugin'
+import { MethodNotAllowedError, quoteName, type RouteTable } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { NoSuchPathError } from './errors.js'
+import { NoSuchPathError } from '../errors.js'
 
 /**
  * Answers requests below the prefix of a scope that no route matches: 405 with `Allow` for another method of a path,
@@ -18,25 +17,10 @@ export function refuseUnknownPaths (scope: FastifyInstance, table: RouteTable): 
   })
 }
 
-function noSuchPath (request: FastifyRequest, table: RouteTable, prefix: string): Error {
+/** The error for a path without a thing; it names the route that is probably meant, or those below a prefix. */
+export function noSuchPath (request: FastifyRequest, table: RouteTable, prefix: string): Error {
   const path = request.url.split('?', 1)[0] as string
   return new NoSuchPathError(request.method, path.slice(0, 200), hint(table, path, prefix))
-}
-
-/** The VAC that a part of a path, or a body, names. @throws VAC_NOT_FOUND, or NOT_FOUND for an empty part of a path */
-export type VacOf = (request: FastifyRequest, name: string) => Vac
-
-/**
- * An empty name is that of a path with a slash at the end, or with two.
- * @param listedAt the request that lists the names
- */
-export function findVac (table: RouteTable, vacsOf: (request: FastifyRequest) => ExposedVacs, listedAt?: string): VacOf {
-  return (request, name) => {
-    if (name === '') throw noSuchPath(request, table, request.routeOptions.url?.split('/:', 1)[0] ?? '')
-    const vacs = vacsOf(request)
-    if (!vacs.has(name)) throw new VacNotFoundError(quoteName(name), vacRemedy(name, vacs.list().map(({ name }) => name), listedAt))
-    return vacs.get(name)
-  }
 }
 
 function hint (table: RouteTable, path: string, prefix: string): string {

@@ -1,0 +1,11 @@
+// For protocols over VACs, such as those of @polyvac/vac: every export here is public and follows semantic versioning.
+export { eventText, joinTexts, jsonText, type Text } from './send-stream.js'
+export { InvalidRequestError, NOT_BLANK, type RequestProblem } from './validation.js'
+export type { Failure } from './error-body.js'
+export type { ExposedVacs } from './exposed-vacs.js'
+export { VacInvalidResultError } from './errors.js'
+export { contentText, isRole } from './history.js'
+export { isRecord } from './is-record.js'
+export { MemorySearchInput, MemorySearchResult } from './skills.js'
+export { usageOf } from './usage.js'
+export { vacInfo } from './vac-info.js'

@@ -1,0 +1,135 @@
+import { negotiate } from '@fastify/accept-negotiator'
+import type { Answer, ChatTurn, Chunk, Vac } from '@polyvac/core'
+import type { ExposedVacs, Failure, MemorySearchInput, Text } from '@polyvac/core/protocol'
+import { Type, type Static, type TObject, type TSchema } from '@sinclair/typebox'
+import type { IncomingHttpHeaders } from 'node:http'
+
+/**
+ * A protocol over HTTP in which callers ask VACs. It computes only: it reads requests, and writes bodies and frames.
+ * `serveProtocol` does the rest: callers, errors, streams, disconnects, timeouts, logs, metrics.
+ */
+export interface ChatProtocol<Options extends TObject = TObject> {
+  /** Its name in `protocols`, `extra.protocol`, logs, metrics and spans. */
+  readonly name: string
+  /** The beginning of the paths of its routes. */
+  readonly prefix: string
+  /** Its options beside `keep_alive`, each of them optional. */
+  readonly options?: Options
+  /** The routes, in the order of registration. Without options they have the same methods and paths. */
+  routes (options: Static<Options>): readonly ProtocolRoute[]
+  /** The body of a failure before the first byte of an answer. */
+  toError (failure: Failure): object
+  /** The request that lists the VACs, for the texts of errors. Default `GET /vac`. */
+  readonly list?: string
+  /** The header of responses that has the id of the request. */
+  readonly requestIdHeader?: string
+}
+
+/** Schemas and description of a route. */
+export interface RouteSchema {
+  readonly operationId: string
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly params?: TSchema
+  readonly querystring?: TSchema
+  readonly body?: TSchema
+  readonly response: Readonly<Record<string | number, object>>
+}
+
+interface RouteHead<Schema extends RouteSchema> {
+  readonly method: 'GET' | 'POST'
+  /** The path after the prefix. */
+  readonly path: string
+  readonly schema: Schema
+}
+
+interface AskHead<Schema extends RouteSchema> extends RouteHead<Schema> {
+  /** What it may stream. @fastify/compress leaves events alone; it would buffer text. */
+  readonly streams?: 'events' | 'text'
+}
+
+/** A route that lists something, asks a VAC, or searches the memory of one. Make it with the functions below. */
+export type ProtocolRoute =
+  | RouteHead<RouteSchema> & { read (request: ChatRequest): object }
+  | AskHead<RouteSchema> & { ask (request: ChatRequest): Asked }
+  | RouteHead<RouteSchema> & { search (request: ChatRequest): Searched }
+
+type Of<Schema> = Schema extends TSchema ? Static<Schema> : unknown
+
+/** A request whose parts are valid by the schemas of its route. */
+export interface ChatRequest<Schema extends RouteSchema = RouteSchema> {
+  readonly body: Of<Schema['body']>
+  readonly params: Of<Schema['params']>
+  readonly query: Of<Schema['querystring']>
+  readonly headers: IncomingHttpHeaders
+  /** The VACs that the caller may use. */
+  readonly vacs: ExposedVacs
+  /** One of them. @throws VAC_NOT_FOUND; NOT_FOUND for an empty name, that of a path with a slash too many */
+  vac (name: string): Vac
+}
+
+/** A question to a VAC, and the format of the answer. */
+export interface Asked {
+  readonly vac: Vac
+  readonly question: string
+  readonly history: readonly ChatTurn[]
+  /** Further fields for the interpreter. */
+  readonly extra: Readonly<Record<string, unknown>>
+  /** Total time for the interpreter, in ms. Default: that of the plugin. */
+  readonly timeoutMs?: number | undefined
+  readonly format: WholeFormat | StreamFormat
+}
+
+/** The answer in one body. */
+export interface WholeFormat {
+  readonly toBody: (answer: Answer) => object
+}
+
+/** The answer as a stream. */
+export interface StreamFormat {
+  /** The media type; `text/event-stream` gets keep-alives. */
+  readonly type: string
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** The text of a chunk, a large one in pieces; an empty text skips it. The last chunk is the Answer. */
+  readonly encode: (chunk: Chunk) => Text
+  /** The text after the last chunk. */
+  readonly end?: string | undefined
+  /** The text of a failure after the first byte, and the end. */
+  readonly toFailure: (failure: Failure) => string
+  /** Longest silence in ms, after which a comment is sent; 0 for none. Default: `keep_alive` of the protocol. */
+  readonly keepAliveMs?: number | undefined
+}
+
+/** A search in the memory of a VAC. */
+export interface Searched {
+  readonly vac: Vac
+  readonly input: MemorySearchInput
+}
+
+/** A route that answers with what it reads. */
+export function readRoute<const Schema extends RouteSchema> (
+  route: RouteHead<Schema> & { read (request: ChatRequest<Schema>): object }): ProtocolRoute {
+  return route as ProtocolRoute
+}
+
+/** A route that asks a VAC. */
+export function askRoute<const Schema extends RouteSchema> (
+  route: AskHead<Schema> & { ask (request: ChatRequest<Schema>): Asked }): ProtocolRoute {
+  return route as ProtocolRoute
+}
+
+/** A route that searches the memory of a VAC: the result is that of its memory skill. */
+export function searchRoute<const Schema extends RouteSchema> (
+  route: RouteHead<Schema> & { search (request: ChatRequest<Schema>): Searched }): ProtocolRoute {
+  return route as ProtocolRoute
+}
+
+/** The parameter of paths that name a VAC. */
+export const VectorName = Type.Object({ vector_name: Type.String({ description: 'name of the VAC' }) })
+
+export const EVENT_STREAM = 'text/event-stream'
+
+/** That of some media types which `Accept` prefers; undefined where it accepts none, or is absent. */
+export function acceptedType<Name extends string> (accept: string | undefined, types: readonly Name[]): Name | undefined {
+  return accept === undefined ? undefined : negotiate(accept, types as Name[]) as Name | null ?? undefined
+}

@@ -1,0 +1,114 @@
+import { Answer, ErrorBody, normaliseHistory, type Vac } from '@polyvac/core'
+import { MemorySearchInput, MemorySearchResult, vacInfo } from '@polyvac/core/protocol'
+import {
+  acceptedType, askRoute, EVENT_STREAM, readRoute, searchRoute, VectorName, type Asked, type ChatProtocol, type StreamFormat, type WholeFormat
+} from '../../protocol.js'
+import { bareTextFrames, eventFrames, lineFrames, textFrames } from './frames.js'
+import { SearchQuery, VacList, VacQuery, VacStreamQuery } from './schemas.js'
+
+const tags = ['vac']
+const WHOLE: WholeFormat = { toBody: answer => answer }
+/** The forms of a stream by the media types of `Accept`, the first for any other value. */
+const FORMS = ['text/plain', EVENT_STREAM, lineFrames.type]
+
+const streamSchema = {
+  tags,
+  params: VectorName,
+  body: VacStreamQuery,
+  response: {
+    200: {
+      description: 'the answer as it comes',
+      content: Object.fromEntries(FORMS.map(type => [type, { schema: { type: 'string' } }]))
+    },
+    '4xx': ErrorBody,
+    '5xx': ErrorBody
+  }
+}
+
+const searchSchema = {
+  summary: 'Search the memory of a VAC',
+  tags,
+  params: VectorName,
+  response: { 200: MemorySearchResult, '4xx': ErrorBody, '5xx': ErrorBody }
+}
+
+const routes = [
+  readRoute({
+    method: 'GET',
+    path: '',
+    schema: { operationId: 'listVacs', summary: 'List the VACs', tags, response: { 200: VacList } },
+    read: ({ vacs }) => ({ vacs: vacs.list().map(vacInfo) })
+  }),
+
+  askRoute({
+    method: 'POST',
+    path: '/:vector_name',
+    schema: {
+      operationId: 'askVac',
+      summary: 'Ask a VAC',
+      tags,
+      params: VectorName,
+      body: VacQuery,
+      response: { 200: Answer, '4xx': ErrorBody, '5xx': ErrorBody }
+    },
+    ask ({ vac, body: { user_input: question, chat_history: history, ...extra }, params }) {
+      return toAsked(vac(params.vector_name), question, history, extra, undefined, WHOLE)
+    }
+  }),
+
+  askRoute({
+    method: 'POST',
+    path: '/streaming/:vector_name',
+    streams: 'text',
+    schema: { ...streamSchema, operationId: 'streamVac', summary: 'Ask a VAC, answer as a stream in the form that Accept names' },
+    ask: ({ vac, body, params, headers }) => toStream(vac(params.vector_name), body, acceptedType(headers.accept, FORMS))
+  }),
+
+  askRoute({
+    method: 'POST',
+    path: '/streaming/:vector_name/sse',
+    streams: 'events',
+    schema: { ...streamSchema, operationId: 'streamVacEvents', summary: 'Ask a VAC, answer as server-sent events' },
+    ask: ({ vac, body, params }) => toStream(vac(params.vector_name), body, EVENT_STREAM)
+  }),
+
+  searchRoute({
+    method: 'GET',
+    path: '/:vector_name/search',
+    schema: { ...searchSchema, operationId: 'searchVac', querystring: SearchQuery },
+    search: ({ vac, params, query: { q, ...rest } }) => ({ vac: vac(params.vector_name), input: { search_query: q, ...rest } })
+  }),
+
+  searchRoute({
+    method: 'POST',
+    path: '/:vector_name/search',
+    schema: { ...searchSchema, operationId: 'searchVacWithBody', body: MemorySearchInput },
+    search: ({ vac, params, body }) => ({ vac: vac(params.vector_name), input: body })
+  })
+]
+
+/** A question whose answer is streamed as a media type; undefined for text. */
+function toStream (vac: Vac, body: VacStreamQuery, type: string | undefined): Asked {
+  const { user_input: question, chat_history: history, stream_wait_time: wait, stream_timeout: timeout, stream_only: only, ...extra } = body
+  const timeoutMs = timeout === undefined ? undefined : timeout * 1000
+  return toAsked(vac, question, history, extra, timeoutMs, formatOf(type, wait, only))
+}
+
+function formatOf (type: string | undefined, wait: number | undefined, only: boolean | undefined): StreamFormat {
+  if (type === EVENT_STREAM) return eventFrames(wait === undefined ? undefined : wait * 1000)
+  if (type === lineFrames.type) return lineFrames
+  return only === true ? bareTextFrames : textFrames
+}
+
+function toAsked (vac: Vac, question: string, history: unknown, extra: Record<string, unknown>, timeoutMs: number | undefined,
+  format: Asked['format']): Asked {
+  return { vac, question: question.trim(), history: normaliseHistory(history), extra, timeoutMs, format }
+}
+
+/** Polyvac's own routes. Errors are `{ error: { code, message, requestId } }`. */
+export const direct = {
+  name: 'direct',
+  prefix: '/vac',
+  routes: () => routes,
+  toError: ({ body }) => body
+} satisfies ChatProtocol

@@ -1,0 +1,96 @@
+import { eventText, InvalidRequestError } from '@polyvac/core/protocol'
+import { Type, type Static } from '@sinclair/typebox'
+import type { Vac } from '@polyvac/core'
+import { askRoute, EVENT_STREAM, readRoute, VectorName, type Asked, type ChatProtocol } from '../../protocol.js'
+import { Completion, toOpenAiError, toQuestion } from './frames.js'
+import { ChatCompletion, ChatCompletionRequest, Model, ModelList, OpenAiError } from './schemas.js'
+import { mayCallTools } from './tool-calls.js'
+
+const tags = ['openai']
+const DONE = eventText({ data: '[DONE]' })
+const MODELS = 'GET /openai/v1/models'
+/** One time for all models, which does not change while the process runs. */
+const CREATED = Math.floor(Date.now() / 1000)
+
+const completionSchema = {
+  operationId: 'createChatCompletion',
+  summary: 'Complete a chat with a VAC',
+  tags,
+  body: ChatCompletionRequest,
+  response: { 200: ChatCompletion, '4xx': OpenAiError, '5xx': OpenAiError }
+}
+
+const routes = [
+  readRoute({
+    method: 'GET',
+    path: '/models',
+    schema: { operationId: 'listModels', summary: 'List the VACs as models', tags, response: { 200: ModelList } },
+    read: ({ vacs }) => ({ object: 'list', data: vacs.list().map(({ name }) => toModel(name)) })
+  }),
+
+  readRoute({
+    method: 'GET',
+    path: '/models/:model',
+    schema: {
+      operationId: 'getModel',
+      summary: 'One VAC as a model',
+      tags,
+      params: Type.Object({ model: Type.String() }),
+      response: { 200: Model, '4xx': OpenAiError }
+    },
+    read: ({ vac, params }) => toModel(vac(params.model).name)
+  }),
+
+  askRoute({
+    method: 'POST',
+    path: '/chat/completions',
+    streams: 'events',
+    schema: completionSchema,
+    ask: ({ vac, body }) => complete(vac(modelOf(body)), body)
+  }),
+
+  askRoute({
+    method: 'POST',
+    path: '/chat/completions/:vector_name',
+    streams: 'events',
+    schema: { ...completionSchema, operationId: 'createVacChatCompletion', params: VectorName },
+    ask: ({ vac, body, params }) => complete(vac(params.vector_name), body)
+  })
+]
+
+function toModel (id: string): Static<typeof Model> {
+  return { id, object: 'model', created: CREATED, owned_by: 'polyvac' }
+}
+
+function modelOf ({ model = '' }: ChatCompletionRequest): string {
+  if (model === '') throw new InvalidRequestError([{ path: 'body/model', message: `is missing; name a VAC of ${MODELS}` }])
+  return model
+}
+
+function complete (vac: Vac, body: ChatCompletionRequest): Asked {
+  const asked = toQuestion(body, vac.openai)
+  const { question, history, extra } = asked
+  const completion = new Completion(vac.name, asked, mayCallTools(body, vac.openai ?? []))
+  if (body.stream !== true) return { vac, question, history, extra, format: { toBody: answer => completion.whole(answer) } }
+  const format = {
+    type: EVENT_STREAM,
+    encode: completion.encoder(body.stream_options?.include_usage === true),
+    end: DONE,
+    toFailure: failureEvent
+  }
+  return { vac, question, history, extra, format }
+}
+
+function failureEvent (failure: Parameters<typeof toOpenAiError>[0]): string {
+  return eventText({ data: toOpenAiError(failure) }) + DONE
+}
+
+/** The OpenAI-compatible routes: `model` names the VAC. Errors are OpenAI's error objects. */
+export const openai = {
+  name: 'openai',
+  prefix: '/openai/v1',
+  routes: () => routes,
+  toError: toOpenAiError,
+  list: MODELS,
+  requestIdHeader: 'x-request-id'
+} satisfies ChatProtocol

@@ -1,0 +1,51 @@
+import { labelRoutes, streamRoute } from '@polyvac/core/plugin'
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
+import type { ProtocolRoute } from '../protocol.js'
+import { failureHandler } from './failures.js'
+import { meterAnswer } from './metered-answer.js'
+import { searchVac } from './search-vac.js'
+import type { Served } from './served.js'
+import { ServedRequest } from './served-request.js'
+import { refuseUnknownPaths } from './unknown-paths.js'
+
+/**
+ * Serves the routes of a protocol below its prefix.
+ * @param routes those of the protocol with its options
+ * @param isFirst false: another protocol with the same prefix answers what no route matches
+ */
+export async function serveProtocol (host: FastifyInstance, served: Served, routes: readonly ProtocolRoute[], isFirst = true): Promise<void> {
+  const { protocol: { name, prefix, toError, requestIdHeader }, table } = served
+  const scopeOfProtocol = async (scope: FastifyInstance): Promise<void> => {
+    labelRoutes(scope, name)
+    scope.setErrorHandler(failureHandler(toError))
+    if (isFirst) refuseUnknownPaths(scope, table)
+    if (requestIdHeader !== undefined) scope.addHook('onRequest', async (request, reply) => { reply.header(requestIdHeader, request.id) })
+    for (const route of routes) addRoute(scope, served, route)
+  }
+  // for printPlugins()
+  Object.defineProperty(scopeOfProtocol, 'name', { value: name })
+  await host.register(scopeOfProtocol, { prefix })
+}
+
+/** For @fastify/compress, which buffers text; it leaves event streams alone. */
+const uncompressed = { compress: false } as const
+
+function addRoute (scope: FastifyInstance, served: Served, route: ProtocolRoute): void {
+  const { method, path: url, schema } = route
+  const streams = 'ask' in route ? route.streams : undefined
+  scope.route({
+    method,
+    url,
+    schema,
+    ...method === 'POST' && { bodyLimit: served.bodyLimit },
+    ...streams !== undefined && streamRoute,
+    ...streams === 'text' && uncompressed,
+    handler: handlerOf(served, route)
+  })
+}
+
+function handlerOf (served: Served, route: ProtocolRoute): RouteHandlerMethod {
+  if ('read' in route) return async request => route.read(new ServedRequest(served, request))
+  if ('search' in route) return async (request, reply) => await searchVac(served, request, reply, route.search(new ServedRequest(served, request)))
+  return async (request, reply) => await meterAnswer(served, request, reply, route.ask(new ServedRequest(served, request)))
+}

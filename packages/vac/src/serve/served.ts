@@ -1,0 +1,24 @@
+import type { OpenStreams, PrincipalOf, RouteTable } from '@polyvac/core/plugin'
+import type { ExposedVacs } from '@polyvac/core/protocol'
+import type { FastifyRequest } from 'fastify'
+import type { ChatProtocol } from '../protocol.js'
+
+/** What the protocols of one plugin share. */
+export interface Shared {
+  /** The routes of the plugin, for answers to requests without one. */
+  readonly table: RouteTable
+  readonly principalOf: PrincipalOf
+  /** The VACs that the caller may use. */
+  readonly vacsOf: (request: FastifyRequest) => ExposedVacs
+  readonly streams: OpenStreams
+  readonly timeoutMs: number
+  readonly stallMs: number
+  readonly bodyLimit: number
+}
+
+/** A protocol, and what its routes need. */
+export interface Served extends Shared {
+  readonly protocol: ChatProtocol
+  /** Longest silence of an event stream in ms, where the question sets none; 0 for none. */
+  readonly keepAliveMs: number
+}
