@@ -41,6 +41,7 @@ export const remedies = {
   VAC_BUFFER_FULL: { seen: 'caller', means: 'The interpreter pushed more text through the callback than the caller read.', remedy: 'Await `on_llm_new_token()`.' },
   INTERNAL_ERROR: { seen: 'caller', status: 500, means: 'An unexpected error on the server.', remedy: 'Look for `requestId` in the log.' },
   A2A_NOT_ENABLED: { seen: 'caller', status: 501, means: 'The A2A routes are switched off, or their package is not installed.', remedy: '[Switch the A2A agent on](../guides/a2a.md#switch-the-a2a-agent-on), and install `@polyvac/a2a` and `@polyvac/tasks`.' },
+  PROTOCOL_NOT_ENABLED: { seen: 'caller', means: 'The protocol of the route is switched off in `service.protocols`.', remedy: 'Use another protocol, or set the one that `message` names to true.' },
   MCP_SERVER_NOT_ENABLED: { seen: 'caller', status: 501, means: 'The MCP server is switched off, or its package is not installed.', remedy: 'Set `enable_mcp_server`, and install `@polyvac/mcp-server`.' },
   PLAYGROUND_NOT_ENABLED: { seen: 'caller', status: 501, means: '`enable_playground` is set, but the package of the playground is not installed.', remedy: 'Install `@polyvac/playground`.' },
   MCP_GATEWAY_NOT_ENABLED: { seen: 'caller', status: 501, means: '`mcp_servers` is set, but the gateway package is not installed.', remedy: 'Install `@polyvac/mcp-gateway`.' },

@@ -9,7 +9,7 @@ import { gatewayProblems } from './gateway.js'
 
 /** The start-up banner: VACs, protocols and their URLs, as lines that can be pasted into a shell. */
 export function banner (app: FastifyInstance, config: Config, url: string): string {
-  const { vacs, assembly, protocols, gateway, database } = app.polyvac
+  const { vacs, assembly, protocols, vacProtocols, gateway, database } = app.polyvac
   const [first] = vacs.names
   const { auth } = config.service
   const access = auth?.tokens === undefined && auth?.jwt === undefined ? '' : '-H "Authorization: Bearer $TOKEN" '
@@ -23,13 +23,10 @@ export function banner (app: FastifyInstance, config: Config, url: string): stri
     const about = [interpreter ?? agent ?? config.service.stream_interpreter, ...documents(assembly, name)].filter(Boolean)
     lines.push(['vac', `${name}${about.length === 0 ? '' : `  (${about.join(', ')})`}`])
   }
-  if (first !== undefined) {
-    lines.push(
-      ['ask', `curl -s ${url}/vac/${first} ${body}`],
-      ['stream', `curl -sN ${url}/vac/streaming/${first} ${body}`],
-      ['openai', `${url}/openai/v1   model "${first}"`]
-    )
+  if (first !== undefined && vacProtocols.includes('direct')) {
+    lines.push(['ask', `curl -s ${url}/vac/${first} ${body}`], ['stream', `curl -sN ${url}/vac/streaming/${first} ${body}`])
   }
+  if (first !== undefined && vacProtocols.includes('openai')) lines.push(['openai', `${url}/openai/v1   model "${first}"`])
   lines.push(['api', `${url}/openapi.json`])
   if (protocols.includes('@polyvac/a2a')) lines.push(['a2a', `${url}/.well-known/agent.json`])
   if (protocols.includes('@polyvac/mcp-server')) lines.push(['mcp', `${url}/mcp`])

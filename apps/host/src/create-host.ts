@@ -26,6 +26,7 @@ import { missingProtocols, registerProtocols } from './protocols.js'
 import { registerReadiness } from './readiness.js'
 import { registerNotFound } from './not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
+import { namesOf, refuseOthers, vacProtocols } from './vac-protocols.js'
 import { version } from './version.js'
 import { continueTasks } from './tasks/continue-tasks.js'
 import { openTasks } from './tasks/open-tasks.js'
@@ -46,6 +47,8 @@ export interface PolyvacHost {
   readonly assembly: Assembly
   /** Packages of the protocols that are loaded. */
   readonly protocols: readonly string[]
+  /** The protocols of @polyvac/vac that are on. */
+  readonly vacProtocols: readonly string[]
   /** The external MCP servers; undefined where none are configured. */
   readonly gateway: Gateway | undefined
   /** The database of the tasks, without a password; undefined where they are not in one. */
@@ -111,6 +114,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   const protectedResource = issuers === undefined ? options.protectedResource : { authorizationServers: issuers, resource: mcpAddress(settings.switches) }
   const ownPort = (): number | undefined => (app.server.address() as AddressInfo | null)?.port
   const parts = { watchDocuments, onIndexing, log, ownPort }
+  const choices = vacProtocols(settings.switches)
+  const vacProtocolNames = namesOf(choices)
   checkNames(settings.switches.a2a_vac_names, Object.keys(settings.vacs))
   const givenKey = checkStateKey(settings.switches.state_key)
   const ownKey = randomBytes(32)
@@ -150,6 +155,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       get config () { return config },
       get assembly () { return assembly },
       get protocols () { return protocols },
+      vacProtocols: vacProtocolNames,
       gateway,
       get database () { return tasks?.database },
       refuse,
@@ -190,8 +196,9 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     captureContent(capture)
     if (prometheus === true) await serveMetrics(app)
     measure(app, { vacs, tasks: () => tasks?.store, gateway })
-    await app.register(vacPlugin, { vacs, authenticate, stallMs, bodyLimit })
-    await registerHome(app, { vacs, version, authenticate, protocols: () => protocols, publicUrl: () => settings.switches.public_url })
+    await app.register(vacPlugin, { vacs, protocols: choices, authenticate, stallMs, bodyLimit })
+    await refuseOthers(app, choices)
+    await registerHome(app, { vacs, version, authenticate, protocols: () => [...protocols, ...vacProtocolNames], publicUrl: () => settings.switches.public_url })
     protocols = await registerProtocols(app, {
       vacs,
       settings,

@@ -9,6 +9,8 @@ export const InterpreterCauseError = createError<[string, string]>('VAC_INTERPRE
 export const LoadTimeoutError = createError<[string, number]>('LOAD_TIMEOUT',
   'the %s did not open within %s s; look whether its disk or server answers, or raise service.load_timeout', 500)
 export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)
+export const ProtocolNotEnabledError = createError<[string, string]>('PROTOCOL_NOT_ENABLED',
+  '%s not enabled: set service.protocols.%s', 501)
 export const WorkerFunctionError = createError('WORKER_FUNCTION',
   'async_stream: false runs interpreters in worker threads, which cannot get functions; give stream_interpreter as a module path', 500)
 export const PublicBindError = createError<[string]>('PUBLIC_BIND_UNAUTHENTICATED',

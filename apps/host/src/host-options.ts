@@ -40,6 +40,8 @@ export interface HostOptions {
   readonly mcp_servers?: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>> | null | undefined
   /** `none`: MCP servers inherit only the safe list of variables and those that their entry names. Default `all`. */
   readonly mcp_inherit_env?: 'all' | 'none' | undefined
+  /** Protocols of `@polyvac/vac` by name: false, true, or options such as `{ keep_alive: 20 }`. Default: all. */
+  readonly protocols?: ServiceConfig['protocols'] | undefined
   /** False: interpreter modules run in worker threads. Default true. */
   readonly async_stream?: boolean | undefined
   /** Bounds of the connections of callers: `{ max, stall_timeout, … }`, times in seconds. */
@@ -109,6 +111,7 @@ export const HOST_OPTIONS = {
   enable_playground: flag(),
   mcp_servers: optional('a list of servers, a map of them, or null', value => value === null || isList(value) || isRecord(value)),
   mcp_inherit_env: switchRule('mcp_inherit_env'),
+  protocols: switchRule('protocols'),
   async_stream: flag(),
   connections: switchRule('connections'),
   memory_budget: switchRule('memory_budget'),
@@ -162,6 +165,7 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
     enable_playground: options.enable_playground,
     mcp_servers: options.mcp_servers,
     mcp_inherit_env: options.mcp_inherit_env,
+    protocols: options.protocols,
     async_stream: options.async_stream,
     connections: options.connections,
     memory_budget: options.memory_budget,

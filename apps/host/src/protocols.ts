@@ -33,6 +33,8 @@ interface Protocol {
   /** The host answers these with 501 where the plugin is not registered (contract, section 3). */
   readonly routes: ReadonlyArray<readonly [HTTPMethods | HTTPMethods[], string]>
   readonly error: { readonly code: string, readonly message: string }
+  /** The protocol of these routes, in metrics. */
+  readonly protocol?: string
   /** The plugin's options. */
   readonly options: (parts: ProtocolParts, module: Module, log: FastifyBaseLogger) => Promise<Record<string, unknown>>
   /** Called after the plugin is registered. */
@@ -61,6 +63,7 @@ export const PROTOCOLS: readonly Protocol[] = [
       ['POST', '/a2a'], ['POST', '/a2a/vacs/:vac'], [['GET', 'POST', 'DELETE'], '/a2a/v1/*']
     ],
     error: { code: 'A2A_NOT_ENABLED', message: 'A2A agent not enabled: set enable_a2a_agent' },
+    protocol: 'a2a',
     options: a2aOptions,
     beside: serveGrpc
   },
@@ -69,6 +72,7 @@ export const PROTOCOLS: readonly Protocol[] = [
     switch: 'enable_mcp_server',
     routes: [[['GET', 'POST', 'DELETE'], '/mcp']],
     error: { code: 'MCP_SERVER_NOT_ENABLED', message: 'MCP server not enabled: set enable_mcp_server' },
+    protocol: 'mcp',
     options: mcpServerOptions
   },
   {
@@ -79,6 +83,7 @@ export const PROTOCOLS: readonly Protocol[] = [
       ['POST', '/mcp/resources/read']
     ],
     error: { code: 'MCP_GATEWAY_NOT_ENABLED', message: 'MCP gateway not enabled: set mcp_servers' },
+    protocol: 'mcp',
     options: async ({ gateway, authenticate, settings, bodyLimit }) => ({ gateway, authenticate, publicUrl: settings.switches.public_url || undefined, bodyLimit })
   },
   {
@@ -155,7 +160,8 @@ async function a2aOptions ({ vacs, settings, authenticate, stallMs, bodyLimit, t
 async function playgroundOptions ({ settings: { switches }, gateway }: ProtocolParts): Promise<Record<string, unknown>> {
   const unless = (isThere: boolean): null | undefined => isThere ? undefined : null
   const a2a = unless(isOn(switches.enable_a2a_agent))
-  return { routes: { a2a, card: a2a, mcp: unless(isOn(switches.enable_mcp_server)), gateway: unless(gateway !== undefined) } }
+  const { protocols: { direct, openai } = {} } = switches
+  return { routes: { vac: unless(direct !== false), openai: unless(openai !== false), a2a, card: a2a, mcp: unless(isOn(switches.enable_mcp_server)), gateway: unless(gateway !== undefined) } }
 }
 
 /** The address of gRPC in agent cards; undefined for a port that is chosen at start. */
@@ -239,9 +245,9 @@ function reportMissing (log: FastifyBaseLogger, protocol: Protocol): void {
     `${protocol.switch} is set, but the package ${protocol.package} is not installed: its routes answer 501`)
 }
 
-function answerDisabled (app: FastifyInstance, { routes, error }: Protocol): void {
+function answerDisabled (app: FastifyInstance, { routes, error, protocol }: Protocol): void {
   for (const [method, url] of routes) {
     const handler: RouteHandlerMethod = async (_request, reply) => await reply.code(501).send({ error })
-    app.route({ method, url, exposeHeadRoute: false, schema: { hide: true }, handler })
+    app.route({ method, url, exposeHeadRoute: false, schema: { hide: true }, config: { protocol } as object, handler })
   }
 }

@@ -112,6 +112,43 @@ test('protocols that are switched off, or not installed, answer 501', async t =>
   t.equal((await app.inject('/mcp/tools')).statusCode, 404, 'without mcp_servers there is no gateway')
 })
 
+test('service.protocols switches protocols off, which answer 501 in their format, and gives options to the others', async t => {
+  const service = (protocols: object) => parseConfig(JSON.stringify({ kind: 'vacConfig', service: { stream_interpreter: 'echo', protocols }, vac: { a: {} } }), '/x/vac_config.yaml')
+  const hostWith = async (protocols: object) => (await host(t, () => ({ config: service(protocols) }))).app
+  const chat = { model: 'a', messages: [{ role: 'user', content: 'x' }] }
+  const direct = { method: 'POST', url: '/vac/a', payload: { user_input: 'x' } } as const
+  const openai = { method: 'POST', url: '/openai/v1/chat/completions', payload: chat } as const
+
+  const withoutOpenai = await hostWith({ openai: false, direct: true })
+  t.strictSame(withoutOpenai.polyvac.vacProtocols, ['direct'])
+  t.equal((await withoutOpenai.inject(direct)).statusCode, 200)
+  const message = 'openai not enabled: set service.protocols.openai'
+  for (const request of [openai, { ...openai, url: '/openai/v1/chat/completions/a' }, '/openai/v1/models', '/openai/v1/models/a'] as const) {
+    const response = await withoutOpenai.inject(request)
+    t.equal(response.statusCode, 501)
+    t.strictSame(response.json(), { error: { message, type: 'server_error', param: null, code: 'protocol_not_enabled' } })
+  }
+  t.notMatch(Object.keys(((await withoutOpenai.inject('/openapi.json')).json() as { paths: object }).paths).join(), /openai/)
+  t.match((await withoutOpenai.inject({ url: '/', headers: { accept: 'text/html' } })).body, /<form[^]*\/vac\/a/)
+  t.notMatch((await withoutOpenai.inject({ url: '/', headers: { accept: 'text/html' } })).body, /openai/)
+
+  const withoutDirect = await hostWith({ direct: false, openai: { keep_alive: 0 } })
+  t.equal((await withoutDirect.inject(openai)).statusCode, 200)
+  for (const request of [direct, '/vac', '/vac/a/search?q=x', { ...direct, url: '/vac/streaming/a/sse' }] as const) {
+    const response = await withoutDirect.inject(request)
+    t.match([response.statusCode, response.json()], [501, { error: { code: 'PROTOCOL_NOT_ENABLED', message: 'direct not enabled: set service.protocols.direct', requestId: /./ } }])
+  }
+  t.notMatch((await withoutDirect.inject({ url: '/', headers: { accept: 'text/html' } })).body, /<form|\/vac\//)
+  t.match((await (await hostWith({ openai: {} })).inject(openai)).statusCode, 200)
+
+  for (const [protocols, problem] of [
+    [{ opnai: true }, /service\.protocols: there is no protocol "opnai"; did you mean "openai"\?/], [{ toString: false }, /no protocol "toString"; there are: direct, openai/],
+    [{ openai: { keep_alive: -1 } }, /service\.protocols: openai\/keep_alive: expected number/], [{ direct: { keep_alive: '7' } }, /direct\/keep_alive/], [{ direct: { version: 6 } }, /direct\/version/]
+  ] as const) await t.rejects(async () => await createHost({ config: service(protocols) }), { code: 'HOST_OPTIONS', message: problem })
+  for (const protocols of [null, [], 'openai', { openai: null }, { openai: 1 }, { openai: [] }]) t.throws(() => service(protocols as object), { code: 'CONFIG_INVALID' }, JSON.stringify(protocols))
+  await t.rejects(async () => await createHost({ vacs: ['a'], protocols: ['openai'] as never }), { code: 'HOST_OPTIONS', message: /protocols must be what `service.protocols`/ })
+})
+
 test('a switch loads its plugin; a missing one is logged as an error, and the rest of the service works', async t => {
   const logged: string[] = []
   const logger = { level: 'error', stream: { write: (line: string) => { logged.push(line) } } }

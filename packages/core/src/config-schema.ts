@@ -143,6 +143,9 @@ export const ServiceConfig = Type.Object({
   mcp_inherit_env: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('none')], {
     description: '`none`: children of the MCP gateway see only the safe list and what their entry names'
   })),
+  protocols: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Boolean(), Type.Record(Type.String(), Type.Unknown())]), {
+    description: 'protocols of @polyvac/vac by name: false, true, or options such as `keep_alive`; default: all'
+  })),
   async_stream: Type.Optional(Type.Boolean({
     description: 'true (default): interpreters run on the event loop; false: interpreter modules run in worker threads'
   })),

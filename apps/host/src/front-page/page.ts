@@ -10,7 +10,7 @@ export interface Home {
   readonly url: string
   readonly version: string
   readonly vacs: readonly Vac[]
-  /** Packages of the protocols that are loaded. */
+  /** Packages of the protocols that are loaded, and names of the protocols of @polyvac/vac that are on. */
   readonly protocols: readonly string[]
 }
 
@@ -57,7 +57,7 @@ export function homePage (home: Home, asked?: Asked): string {
 <style>${new Html(STYLE)}</style>
 <h1>Polyvac</h1>
 ${asked === undefined ? '' : result(asked)}
-${vacs.length === 0 ? html`<p>This service is a gateway to MCP servers: it has no VAC.</p>` : form(vacs, asked)}
+${vacs.length === 0 ? html`<p>This service is a gateway to MCP servers: it has no VAC.</p>` : form(vacs, asked, protocols)}
 <h2>Call it from a program</h2>
 <pre>${commands(url, vacs[0]?.name, protocols).join('\n')}</pre>
 <ul>
@@ -68,16 +68,18 @@ ${links(url, protocols).map(([path, text]) => html`<li><a href="${url}${path}">$
   return page.text
 }
 
-function form (vacs: readonly Vac[], asked: Asked | undefined): Html {
+/** The list of the VACs, and, where the route that it posts to is on, the form. */
+function form (vacs: readonly Vac[], asked: Asked | undefined, protocols: readonly string[]): Html {
   const shown = vacs.slice(0, MAX_VACS).map(vacInfo)
-  return html`<form method="post" action="ask">
+  const fields = html`<form method="post" action="ask">
 <p><label>VAC <select name="vac">
 ${shown.map(({ name, display_name: title }) =>
   html`<option value="${name}"${new Html(name === asked?.vac ? ' selected' : '')}>${title}</option>\n`)}</select></label></p>
 <p><label>Question <textarea name="question" rows="3" required maxlength="4000">${asked?.question ?? ''}</textarea></label></p>
 <p><button>Ask</button></p>
 </form>
-<h2>VACs</h2>
+`
+  return html`${protocols.includes('direct') ? fields : ''}<h2>VACs</h2>
 <ul>
 ${shown.map(({ name, description }) => html`<li><code>${name}</code> ${description.slice(0, MAX_DESCRIPTION_CHARS)}</li>\n`)}</ul>
 ${vacs.length > MAX_VACS ? html`<p>and ${vacs.length - MAX_VACS} more</p>` : ''}`
@@ -95,12 +97,11 @@ ${sources.map(({ page_content: content }, i) =>
 
 /** Lines to paste, with the real address. */
 export function commands (url: string, vac: string | undefined, protocols: readonly string[]): string[] {
-  const lines = vac === undefined
-    ? [`curl -s ${url}/mcp/tools`]
-    : [
-        `curl -s ${url}/vac/${encodeURIComponent(vac)} -H 'content-type: application/json' -d '{"user_input":"How do I start?"}'`,
-        `OPENAI_BASE_URL=${url}/openai/v1   # model "${vac}"`
-      ]
+  const lines = vac === undefined ? [`curl -s ${url}/mcp/tools`] : []
+  if (vac !== undefined && protocols.includes('direct')) {
+    lines.push(`curl -s ${url}/vac/${encodeURIComponent(vac)} -H 'content-type: application/json' -d '{"user_input":"How do I start?"}'`)
+  }
+  if (vac !== undefined && protocols.includes('openai')) lines.push(`OPENAI_BASE_URL=${url}/openai/v1   # model "${vac}"`)
   if (protocols.includes('@polyvac/mcp-server')) lines.push(`claude mcp add --transport http polyvac ${url}/mcp`)
   return lines
 }
