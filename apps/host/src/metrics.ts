@@ -1,4 +1,4 @@
-import { Disconnects, isMetered, isMissingModule, memoryBudget, observeMetrics, OpenStreams, record, telemetryNames as names, Totals, useMeter, within, type Observe } from '@polyvac/core/plugin'
+import { Disconnects, isMetered, isMissingModule, memoryBudget, observeMetrics, OpenStreams, protocolOf, record, telemetryNames as names, Totals, useMeter, within, type Observe } from '@polyvac/core/plugin'
 import type { Vacs } from '@polyvac/core'
 import type { Gateway, UpstreamState } from '@polyvac/mcp-gateway'
 import type { TaskState, TaskStore } from '@polyvac/tasks'
@@ -21,8 +21,6 @@ const TASK_STATES = ['submitted', 'working', 'input-required', 'auth-required'] 
 /** The function that ends the watch for the client of a request, until the request is counted. */
 const WATCH = Symbol('polyvac.watch')
 interface Watched { [WATCH]?: (() => void) | 'counted' | undefined }
-/** Protocols by the first part of a route pattern. */
-const PROTOCOLS: Readonly<Record<string, string>> = { vac: 'direct', openai: 'openai', a2a: 'a2a', mcp: 'mcp' }
 
 /** What the gauges read. */
 export interface Measured {
@@ -39,11 +37,11 @@ export function measure (app: FastifyInstance, measured: Measured): void {
   const labels = new RequestLabels()
   const disconnects = new Disconnects()
   const count = (request: FastifyRequest & Watched, { elapsedTime }: FastifyReply, status: number): void => {
-    const { method, routeOptions: { url }, [WATCH]: watch } = request
+    const { [WATCH]: watch } = request
     if (watch === 'counted') return
     watch?.()
     request[WATCH] = 'counted'
-    record('http.server.request.duration', elapsedTime / 1000, labels.of(method, url, status))
+    record('http.server.request.duration', elapsedTime / 1000, labels.of(request, status))
   }
   app.decorateRequest(WATCH, undefined)
   // a client that disconnects causes no onResponse, and a request that an earlier hook refuses reaches no later one
@@ -65,24 +63,25 @@ class RequestLabels {
   // @keyed none: the keys are patterns of routes, known methods and classes of statuses
   readonly #routes = new Map<string, Map<string, Array<ReturnType<typeof requestLabels>>>>()
 
-  of (method: string, route = 'unmatched', status: number): ReturnType<typeof requestLabels> {
+  of (request: FastifyRequest, status: number): ReturnType<typeof requestLabels> {
+    const { method, routeOptions: { url: route = 'unmatched' } } = request
     const known = names.knownMethod(method)
     const statusClass = Math.floor(status / 100)
     let methods = this.#routes.get(route)
     if (methods === undefined) this.#routes.set(route, methods = new Map())
     let classes = methods.get(known)
     if (classes === undefined) methods.set(known, classes = [])
-    classes[statusClass] ??= requestLabels(known, route, statusClass)
+    classes[statusClass] ??= requestLabels(known, route, statusClass, protocolOf(request))
     return classes[statusClass]
   }
 }
 
-function requestLabels (method: string, route: string, statusClass: number) {
+function requestLabels (method: string, route: string, statusClass: number, protocol = 'host') {
   return {
     [names.HTTP_METHOD]: method,
     [names.HTTP_ROUTE]: route,
     [names.STATUS_CLASS]: `${statusClass}xx`,
-    [names.PROTOCOL]: PROTOCOLS[route.split('/')[1] ?? ''] ?? 'host'
+    [names.PROTOCOL]: protocol
   }
 }
 

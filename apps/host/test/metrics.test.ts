@@ -70,6 +70,8 @@ test('GET /metrics has the metrics of all protocols, and no path, owner or conte
   await post('/openai/v1/chat/completions', { model: 'demo', messages: [{ role: 'user', content: 'content-canary' }] })
   await post('/a2a/tasks/send', { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_demo', input: { query: 'content-canary' } } })
   await post('/path-canary', {})
+  await post('/mcp', {})
+  for (const url of ['/vac/demo/search?q=x', '/.well-known/agent-card.json', '/openapi.json']) await app.inject(url)
   const { statusCode, headers, payload } = await app.inject('/metrics')
   t.equal(statusCode, 200)
   t.match(headers['content-type'], 'text/plain; version=0.0.4')
@@ -79,6 +81,20 @@ test('GET /metrics has the metrics of all protocols, and no path, owner or conte
   }
   t.match(payload, /gen_ai_client_token_usage[^{]*_sum\{.*gen_ai_token_type="input".*\} 11\n/)
   t.match(payload, /http_server_request_duration[^{]*_count\{.*http_route="\/vac\/:vector_name".*polyvac_status_class="2xx"/)
+  // each route names its protocol, whatever its path
+  const protocols = new Map([...payload.matchAll(/http_server_request_duration[^{]*_count\{(.*)\}/g)].map(([, labels = '']) =>
+    [/http_route="([^"]*)"/.exec(labels)?.[1], /polyvac_protocol="([^"]*)"/.exec(labels)?.[1]]))
+  t.match(Object.fromEntries(protocols), {
+    '/vac/:vector_name': 'direct',
+    '/vac/:vector_name/search': 'direct',
+    '/openai/v1/chat/completions': 'openai',
+    '/a2a/tasks/send': 'a2a',
+    '/.well-known/agent-card.json': 'a2a',
+    '/mcp': 'mcp',
+    '/mcp/tools': undefined,
+    '/openapi.json': 'host',
+    unmatched: 'host'
+  })
   const needTraffic = ['polyvac.tasks', 'polyvac.push.deliveries', 'polyvac.mcp.upstream.state', 'polyvac.mcp.upstream.restarts']
   for (const name of Object.keys(METRICS).filter(name => !needTraffic.includes(name))) t.match(payload, `# HELP ${prometheusName(name)}`, name)
   await app.close()

@@ -1,6 +1,6 @@
 import type { Authenticate } from '@polyvac/core'
 import {
-  authenticateCallers, boundMemory, callerOfFields, currentCaller, describeRoutes, errorHandler, exposedVacs, failureOf, findSkill, mayUse, memoryBudget,
+  authenticateCallers, boundMemory, callerOfFields, currentCaller, describeRoutes, errorHandler, exposedVacs, failureOf, findSkill, labelRoutes, mayUse, memoryBudget,
   OpenStreams, readOptions, registerStreams, setRetryAfter, traceRequests, vacOfSkill, vacsFor, type CallerFields, type ExposedVacs, VERSION
 } from '@polyvac/core/plugin'
 import { ownerOfKey, type Delivery } from '@polyvac/tasks'
@@ -89,6 +89,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   await traceRequests(app)
   boundMemory(app, read.stallMs)
   describeRoutes(app, read.openapi)
+  labelRoutes(app, 'a2a')
   await registerStreams(app)
   app.setErrorHandler(errorHandler((err, request, reply) => {
     const { status, body } = failureOf(err, request)

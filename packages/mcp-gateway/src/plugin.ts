@@ -1,7 +1,7 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
-  authenticateCallers, boundMemory, Disconnects, errorHandler, describeRoutes, isRecord, mayAdminister, mayUse, OpenCalls, ownTime, parseJson, refuseOtherMethods,
-  traceRequests
+  authenticateCallers, boundMemory, Disconnects, errorHandler, describeRoutes, isRecord, labelRoutes, mayAdminister, mayUse, OpenCalls, ownTime, parseJson,
+  refuseOtherMethods, traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
@@ -47,6 +47,7 @@ const plugin: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }
   const gateway = shared ?? createGateway({ ...gatewayOptions, servers: servers! })
   describeRoutes(host, openapi)
+  labelRoutes(host, 'mcp')
   await host.register(signInRoutes, { signIns: gateway.signIns, log: gateway.log, authenticate })
   await host.register(routes, { gateway, isShared: shared !== undefined, read })
 }

@@ -1,6 +1,6 @@
 import type { Principal } from '@polyvac/core'
 import {
-  authenticateCallers, boundMemory, errorHandler, describeRoutes, failureOf, isRecord, isTooDeep, logFailure, MAX_BODY_DEPTH, missingScopes, ownTime, parseJson,
+  authenticateCallers, boundMemory, errorHandler, describeRoutes, failureOf, isRecord, labelRoutes, isTooDeep, logFailure, MAX_BODY_DEPTH, missingScopes, ownTime, parseJson,
   readOptions, refuseOtherMethods, setRetryAfter, traceRequests, type ReadOptions
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -30,6 +30,7 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   refuseOthers()
 
   await app.register(async function mcp (scope) {
+    labelRoutes(scope, 'mcp')
     const refuseOthers = refuseOtherMethods(scope)
     scope.setErrorHandler(errorHandler((err, request, reply) => {
       const { statusCode } = err as { statusCode?: number }
