@@ -14,13 +14,17 @@ import { serveProtocols, type Chosen } from './serve/serve-protocols.js'
  * @throws VAC_PLUGIN_OPTIONS
  * @example await app.register(vacPlugin, { vacs: createVacs({ vacs: ['demo'], streamInterpreter }) })
  */
-export const vacPlugin = fp(serveVacs, { name: '@polyvac/vac', fastify: '5.x', encapsulate: true })
+export const vacPlugin = pluginOf(PROTOCOLS)
 
-async function serveVacs (host: FastifyInstance, options: VacPluginOptions): Promise<void> {
-  const { protocols, openai, ...shared } = readOptions(OPTIONS, options, InvalidOptionsError, 'the vac plugin')
-  if (protocols !== undefined && openai !== undefined) throw new InvalidOptionsError('the vac plugin takes `protocols` or `openai`, not both; leave `openai` out')
-  const names = openai === false ? ['direct'] : Object.keys(PROTOCOLS)
-  await serveProtocols(host, chosenOf(PROTOCOLS, protocols ?? names), shared)
+/** The plugin over a table of protocols. */
+export function pluginOf (table: Protocols): FastifyPluginAsync<VacPluginOptions> {
+  const serve = async (host: FastifyInstance, options: VacPluginOptions): Promise<void> => {
+    const { protocols, openai, ...shared } = readOptions(OPTIONS, options, InvalidOptionsError, 'the vac plugin')
+    if (protocols !== undefined && openai !== undefined) throw new InvalidOptionsError('the vac plugin takes `protocols` or `openai`, not both; leave `openai` out')
+    const names = openai === false ? ['direct'] : ['direct', 'openai']
+    await serveProtocols(host, chosenOf(table, protocols ?? names), shared)
+  }
+  return fp(serve, { name: '@polyvac/vac', fastify: '5.x', encapsulate: true })
 }
 
 /**

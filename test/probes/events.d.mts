@@ -1,0 +1,2 @@
+export function eventsOf (body: string): Array<{ readonly event: string | undefined, readonly data: unknown }>
+export function jsonOf (text: string): unknown
