@@ -4,7 +4,8 @@
 import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { closeConnections, jsonOf, mcpSession, modern, open, post, rpc, send, task, jsonBytes, bytesOf } from './attack/client.mjs'
+import { forms } from '../test/probes/index.mjs'
+import { closeConnections, jsonOf, mcpSession, open, post, rpc, send, task, jsonBytes, bytesOf } from './attack/client.mjs'
 import { configuration, endAll, startHost, until, upstream } from './attack/host.mjs'
 
 const MAX_HEAP_GROWTH = 25 * 1024 * 1024
@@ -21,18 +22,12 @@ const query = 'flow 20 2'
 
 /** One request of each kind; `host` is its address, `push` that of a receiver. */
 const KINDS = {
-  direct: host => post(host, '/vac/agent', { user_input: 'hello' }),
-  text: host => post(host, '/vac/streaming/agent', { user_input: query }),
-  events: host => post(host, '/vac/streaming/agent/sse', { user_input: query }),
-  ndjson: host => post(host, '/vac/streaming/agent', { user_input: query }, { accept: 'application/x-ndjson' }),
+  ...Object.fromEntries(forms().map(([what, ask]) => [what, host => {
+    const { path, body, headers } = ask(query, 'agent')
+    return post(host, path, body, headers)
+  }])),
   documents: host => post(host, '/vac/docs', { user_input: 'Who counts the ships?' }),
-  openai: host => post(host, '/openai/v1/chat/completions', { model: 'agent', messages: [{ role: 'user', content: 'hello' }] }),
-  openaiStream: host => post(host, '/openai/v1/chat/completions', { model: 'agent', stream: true, messages: [{ role: 'user', content: query }] }),
-  task: host => post(host, '/a2a/tasks/send', task('hello')),
-  taskStream: host => post(host, '/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_agent', input: { query } })),
-  sendOf03: host => post(host, '/a2a', rpc('message/send', { message: message('hello', { kind: 'message', role: 'user' }) })),
   streamOf03: host => post(host, '/a2a', rpc('message/stream', { message: message(query, { kind: 'message', role: 'user' }) })),
-  sendOf1: host => post(host, '/a2a', rpc('SendMessage', { message: message('hello', { role: 'ROLE_USER' }) }), { 'a2a-version': '1.0' }),
   streamOf1: host => post(host, '/a2a', rpc('SendStreamingMessage', { message: message(query, { role: 'ROLE_USER' }) }), { 'a2a-version': '1.0' }),
   async cancel (host) {
     const taskId = jsonOf(await post(host, '/a2a/tasks/send', task('wait 5000', 'vac_stream_agent')))?.result?.taskId
@@ -42,7 +37,6 @@ const KINDS = {
     const taskId = jsonOf(await post(host, '/a2a/tasks/send', task('wait 50', 'vac_stream_agent')))?.result?.taskId
     return await post(host, '/a2a/tasks/pushNotification/set', rpc('tasks/pushNotification/set', { taskId, pushNotificationConfig: { url: push } }))
   },
-  mcp: host => { const { body, headers } = modern('tools/call', { name: 'vac_query_agent', arguments: { query: 'hello' } }); return post(host, '/mcp', body, headers) },
   async mcpSession (host) {
     const { headers } = await mcpSession(host)
     await post(host, '/mcp', rpc('tools/list', {}), headers)

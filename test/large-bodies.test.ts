@@ -11,9 +11,10 @@ import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import { until } from './fixtures/until.js'
+import { pathsOf } from './probes/index.mjs'
 
 const LARGE_BYTES = 12 * 1024 * 1024
-const PATHS = ['/vac/docs', '/vac/streaming/docs', '/openai/v1/chat/completions', '/a2a/tasks/send', '/a2a', '/mcp', '/mcp/call']
+const PATHS = [...pathsOf('docs'), '/mcp/call']
 
 /** An application with every plugin. */
 async function application (): Promise<FastifyInstance> {

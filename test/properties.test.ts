@@ -6,6 +6,7 @@ import { parseConfig } from '@polyvac/core'
 import { createHost } from '../apps/host/src/index.js'
 import { Exchange, type ExchangeOwner } from '../packages/mcp-gateway/src/connections/http/exchange.js'
 import { SealedTexts } from '../packages/mcp-gateway/src/sign-in/sealed-texts.js'
+import { pathsOf } from './probes/index.mjs'
 
 // What holds for any input of the formats that strangers send. `npm run fuzz` looks for others, led by coverage.
 
@@ -22,7 +23,7 @@ test('any JSON value is answered by each protocol, and none of them with 500', a
   t.teardown(() => app.close())
   const rpc = fc.record({ jsonrpc: fc.constantFrom('2.0', '1.0'), id: fc.oneof(fc.integer(), fc.string(), fc.constant(null)), method: fc.constantFrom('initialize', 'tools/call', 'SendMessage', 'message/send', 'tasks/get', 'GetTask', 'x'), params: fc.jsonValue() }, { requiredKeys: [] })
   await fc.assert(fc.asyncProperty(fc.oneof(fc.jsonValue(), rpc), async body => {
-    for (const url of ['/mcp', '/a2a', '/vac/demo', '/openai/v1/chat/completions', '/mcp/call']) {
+    for (const url of [...pathsOf('demo'), '/mcp/call']) {
       const { statusCode } = await app.inject({ method: 'POST', url, payload: JSON.stringify(body), headers })
       if (statusCode >= 500 && statusCode !== 503) throw new Error(`${url} answered ${statusCode}`)
     }

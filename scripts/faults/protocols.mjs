@@ -1,6 +1,7 @@
 // Requests of the other protocols. Each resolves to `{ response, value }`; `value` is undefined where the answer is not
 // the expected one.
-import { jsonOf, mcpSession, modern, post, rpc } from '../attack/client.mjs'
+import { forms, PROBES } from '../../test/probes/index.mjs'
+import { jsonOf, mcpSession, post, rpc } from '../attack/client.mjs'
 
 const MAX_MS = 15_000
 const alone = { alone: true, ms: MAX_MS, readMs: MAX_MS }
@@ -9,15 +10,15 @@ const HEARD = 'heard: hello'
 const valueOf = (response, isExpected, value = true) => ({ response, value: response.status === 200 && isExpected ? value : undefined })
 const hears = response => valueOf(response, response.text.includes(HEARD))
 
+/** A2A has tasks, which are checked one by one. */
+const { a2a: _a2a, ...others } = PROBES
+
 /** Calls that leave nothing behind. */
 export const CALLS = {
-  direct: async url => hears(await post(url, '/vac/agent', { user_input: 'hello' }, {}, alone)),
-  sse: async url => hears(await post(url, '/vac/streaming/agent/sse', { user_input: 'hello' }, {}, alone)),
-  openai: async url => hears(await post(url, '/openai/v1/chat/completions', { model: 'agent', messages: [{ role: 'user', content: 'hello' }] }, {}, alone)),
-  async mcp (url) {
-    const { body, headers } = modern('tools/call', { name: 'vac_query_agent', arguments: { query: 'hello' } })
-    return hears(await post(url, '/mcp', body, headers, alone))
-  },
+  ...Object.fromEntries(forms(others).map(([what, ask]) => [what, async url => {
+    const { path, body, headers } = ask('hello', 'agent')
+    return hears(await post(url, path, body, headers, alone))
+  }])),
   /** Its three requests go to three replicas. */
   async 'mcp session' (url) {
     const { status, headers } = await mcpSession(url)

@@ -1,6 +1,7 @@
 // What the fuzzer feeds. `run` throws where the sentence `holds` does not.
 import { parseConfig } from '@polyvac/core'
 import { createHost } from '../../apps/host/dist/index.js'
+import { pathsOf } from '../../test/probes/index.mjs'
 import { Exchange } from '../../packages/mcp-gateway/dist/connections/http/exchange.js'
 
 const json = value => JSON.stringify(value)
@@ -100,7 +101,7 @@ export const TARGETS = [
       json({ server: 'a', tool: 'b', arguments: {} }), 'ticket=v1.AAAA', 'state=v1.AAAA&code=a&iss=b', 'a=1&b[]=2'
     ],
     async run (bytes) {
-      for (const url of ['/vac/demo', '/vac/streaming/demo', '/openai/v1/chat/completions', '/openai/demo/chat/completions', '/mcp/call', '/mcp/resources/read']) await send(url, bytes, JSON_HEADERS)
+      for (const url of [...pathsOf('demo'), '/mcp/call', '/mcp/resources/read']) await send(url, bytes, JSON_HEADERS)
       await send('/vac/demo', bytes, { 'content-type': 'application/x-www-form-urlencoded' })
       const query = encodeURI(bytes.toString('latin1')).replaceAll('#', '%23').slice(0, 4_096)
       for (const path of ['/mcp/sign-in', '/mcp/sign-in/callback/mail', '/mcp/tools', '/.well-known/agent-card.json']) {

@@ -16,6 +16,13 @@ export interface Probe {
 
 export const PROBES: Readonly<Record<'direct' | 'openai' | 'a2a' | 'mcp', Probe>>
 
+/** Every form of every protocol. A request that the second item makes is sent once. */
+export function forms (probes?: Readonly<Record<string, Probe>>):
+Array<[what: string, ask: (text: string, vac: string) => Required<ProbeRequest>, probe: Probe]>
+
+/** The paths to which questions to a VAC are posted, each once. */
+export function pathsOf (vac: string): string[]
+
 /** A question in every form of every protocol. */
 export function questions (text: string, vac: string, probes?: Readonly<Record<string, Probe>>):
 Array<[what: string, request: Required<ProbeRequest>, probe: Probe]>

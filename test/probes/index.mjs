@@ -7,8 +7,18 @@ import { openai } from './openai.mjs'
 
 export const PROBES = { direct, openai, a2a, mcp }
 
+/** Every form of every protocol: `[what, ask, probe]`. A request that `ask` makes is sent once. */
+export function forms (probes = PROBES) {
+  return Object.entries(probes).flatMap(([name, probe]) =>
+    Object.entries(probe.ask).map(([form, ask]) => [`${name}: ${form}`, (text, vac) => ({ headers: {}, ...ask(text, vac) }), probe]))
+}
+
 /** A question in every form of every protocol: `[what, { path, body, headers }, probe]`. */
 export function questions (text, vac, probes = PROBES) {
-  return Object.entries(probes).flatMap(([name, probe]) =>
-    Object.entries(probe.ask).map(([form, ask]) => [`${name}: ${form}`, { headers: {}, ...ask(text, vac) }, probe]))
+  return forms(probes).map(([what, ask, probe]) => [what, ask(text, vac), probe])
+}
+
+/** The paths to which questions to a VAC are posted, each once. */
+export function pathsOf (vac) {
+  return [...new Set(questions('x', vac).map(([, { path }]) => path))]
 }

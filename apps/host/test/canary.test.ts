@@ -3,6 +3,7 @@ import { test } from 'tap'
 import { createHost } from '../src/index.js'
 import { recordSpans, takeSpans } from '../../../test/fixtures/traces.js'
 import { until } from '../../../test/fixtures/until.js'
+import { questions } from '../../../test/probes/index.mjs'
 
 /** What a caller or an operator keeps secret, by the place where it is put. Each has the word CANARY. */
 const secret = (place: string): string => `CANARY-${place}`
@@ -45,18 +46,14 @@ test('no log line, no metric and no span has a secret of a caller or of the conf
   for (const question of ['ask', 'fail', 'tool']) {
     const text = `${question} ${secret('question')}`
     await post('/vac/demo', { user_input: text, password: secret('field') })
-    await post('/vac/streaming/demo/sse', { user_input: text })
-    await post('/openai/v1/chat/completions', { model: 'demo', messages: [{ role: 'user', content: text }], user: secret('user') })
-    await post('/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_demo', input: { query: text } }))
+    for (const [, { path, body, headers }] of questions(text, 'demo')) await post(path, { ...body, user: secret('user') }, headers)
     await post('/a2a', rpc('SendMessage', {
       message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text }] },
       configuration: { taskPushNotificationConfig: { url: `https://user:${secret('webhook-password')}@hook.example.org/?k=${secret('webhook-query')}`, token: secret('push-token') } }
     }), { 'a2a-version': '1.0' })
     const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {}, 'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' } }
-    for (const name of ['vac_query_demo', 'no_such_tool']) {
-      await post('/mcp', rpc('tools/call', { name, arguments: { query: text, key: secret('tool-argument') }, _meta: meta }),
-        { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name, accept: 'application/json, text/event-stream' })
-    }
+    await post('/mcp', rpc('tools/call', { name: 'no_such_tool', arguments: { key: secret('tool-argument') }, _meta: meta }),
+      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'no_such_tool', accept: 'application/json, text/event-stream' })
     await post('/mcp/call', { server: 'remote', tool: 'x', arguments: { key: secret('tool-argument') } })
   }
   await post('/vac/demo', `{"user_input": "${secret('bad-json')}`)
