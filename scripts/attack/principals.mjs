@@ -1,6 +1,7 @@
 // Two principals: what bob can do with what belongs to alice, and with requests whose parts disagree.
+import { questions } from '../../test/probes/index.mjs'
 import { fileURLToPath } from 'node:url'
-import { jsonOf, modern, rpc, task } from './client.mjs'
+import { jsonOf, modern, rpc } from './client.mjs'
 import { configuration, upstream } from './host.mjs'
 import { checkMatrix } from './matrix.mjs'
 import { NotesServer } from './notes-server.mjs'
@@ -239,8 +240,8 @@ export const group = {
         const seen = []
         for (const [path, body, headers] of [
           ['/mcp', modern('tools/list').body, modern('tools/list').headers], ['/mcp', rpc('initialize', { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'a', version: '1' } }), {}],
-          ['/a2a', rpc('ListTasks', {}), { 'a2a-version': '1.0' }], ['/a2a', rpc('tasks/get', { id: UNKNOWN }), { 'a2a-version': '0.3' }], ['/a2a/tasks/send', task('hello'), {}],
-          ['/mcp/call', { server: 'notes', tool: 'read', arguments: {} }, {}], ['/vac/agent', { user_input: 'hello' }, {}], ['/openai/v1/chat/completions', { model: 'agent', messages: [{ role: 'user', content: 'a' }] }, {}]
+          ['/a2a', rpc('ListTasks', {}), { 'a2a-version': '1.0' }], ['/a2a', rpc('tasks/get', { id: UNKNOWN }), { 'a2a-version': '0.3' }],
+          ['/mcp/call', { server: 'notes', tool: 'read', arguments: {} }, {}], ...questions('hello', 'agent').map(([, { path, body, headers }]) => [path, body, headers])
         ]) seen.push({ path, ...await context.post(path, body, { accept: 'application/json, text/event-stream', ...headers }) })
         return { tried: seen.length, seen }
       },

@@ -7,6 +7,7 @@ import { until } from '../../../test/fixtures/until.js'
 import { test, type Test } from 'tap'
 import { createHost, type HostOptions } from '../src/index.js'
 import { emptyFolder, polyvac } from './command.js'
+import { pathsOf } from '../../../test/probes/index.mjs'
 
 const alice = createToken('alice')
 const admin = createToken('root', ['admin'])
@@ -53,7 +54,7 @@ test('service.auth protects every protocol; /health is open, /ready and /metrics
     t.equal((await get(url, bearer(admin))).statusCode, 200, url)
   }
   const post = async (url: string, headers = {}) => (await app.inject({ method: 'POST', url, headers, payload: { jsonrpc: '2.0', id: 1, method: 'x' } })).statusCode
-  for (const url of ['/vac/docs', '/vac/streaming/docs', '/a2a', '/a2a/tasks/get', '/a2a/v1/message:send', '/mcp', '/ask', '/openai/v1/chat/completions']) {
+  for (const url of [...pathsOf('docs'), '/a2a/tasks/get', '/a2a/v1/message:send', '/ask']) {
     t.equal(await post(url), 401, url)
     t.not(await post(url, bearer(alice)), 401, url)
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { duplexPair } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { createHost, type HostOptions } from '../src/index.js'
+import { pathsOf } from '../../../test/probes/index.mjs'
 
 type Teardown = { teardown: (end: () => unknown) => void }
 
@@ -44,7 +45,7 @@ test('a name that a web page rebinds is refused on every address, and the names 
 
 test('a page of another site sends no request with effects', async t => {
   const app = await host(t, { public_url: 'https://agents.example.org', allowed_origins: ['https://app.example.org'] })
-  for (const path of ['/vac/a', '/openai/v1/chat/completions', '/mcp', '/nothing']) {
+  for (const path of [...pathsOf('a'), '/nothing']) {
     for (const origin of ['https://evil.example', 'null', 'https://agents.example.org.evil.example', 'http://localhost:3000']) {
       t.equal(await status(app, LAN, 'agents.example.org', origin, path), 403, `${origin} at ${path}`)
     }

@@ -10,6 +10,7 @@ import { postgresServer, query } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
 import { createHost, type HostOptions } from '../src/index.js'
 import { bodyLimitOf } from '../src/limits.js'
+import { questions } from '../../../test/probes/index.mjs'
 
 const A2A = { enable_a2a_agent: true, tasks: { store: 'memory' } } as const
 
@@ -31,9 +32,9 @@ async function hostWith (t: Test, limits: HostOptions['limits'], options: HostOp
 test('the rate of an owner is bounded in every protocol, and other owners are not affected', async t => {
   const { ask } = await hostWith(t, { owner: { requests_per_minute: 3 } }, { ...A2A, enable_mcp_server: true })
   for (const url of ['/vac', '/vac', '/openai/v1/models']) t.equal((await ask('alice', url)).statusCode, 200)
-  const rpc = { jsonrpc: '2.0', id: 1, method: 'x', params: {} }
-  for (const [url, payload] of [['/vac'], ['/openai/v1/models'], ['/vac/docs', { user_input: 'x' }], ['/a2a', rpc], ['/a2a/tasks/get', rpc], ['/a2a/v1/tasks'], ['/mcp', rpc]] as const) {
-    const refused = await ask('alice', url, payload)
+  const posts = questions('x', 'docs').map(([, { path, body, headers }]) => [path, body, headers] as const)
+  for (const [url, payload, headers] of [['/vac'] as const, ['/openai/v1/models'] as const, ['/a2a/v1/tasks'] as const, ...posts]) {
+    const refused = await ask('alice', url, payload, headers)
     t.match(refused, { statusCode: 429, headers: { 'retry-after': /^\d+$/ }, body: /in a minute/ }, url)
   }
   t.equal((await ask('bob')).statusCode, 200)
@@ -139,9 +140,9 @@ test('while the event loop is late, requests of each protocol are refused, and /
     channel('polyvac.test.pause').publish({})
     await new Promise(resolve => setImmediate(resolve))
   }
-  const rpc = { jsonrpc: '2.0', id: 1, method: 'x', params: {} }
-  for (const [url, payload] of [['/vac'], ['/vac/docs', { user_input: 'x' }], ['/openai/v1/models'], ['/a2a', rpc], ['/mcp', rpc]] as const) {
-    t.match(await ask('alice', url, payload), { statusCode: 503, headers: { 'retry-after': '1' }, body: /overloaded/ }, url)
+  const posts = questions('x', 'docs').map(([, { path, body, headers }]) => [path, body, headers] as const)
+  for (const [url, payload, headers] of [['/vac'] as const, ['/openai/v1/models'] as const, ...posts]) {
+    t.match(await ask('alice', url, payload, headers), { statusCode: 503, headers: { 'retry-after': '1' }, body: /overloaded/ }, url)
   }
   t.equal((await ask(undefined, '/health')).statusCode, 200)
   await until(async () => (await ask('alice')).statusCode === 200, 'requests are served again')
