@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as delay } from 'node:timers/promises'
 import { documentsInterpreter, PassageIndex, splitDocument } from '@polyvac/documents'
-import { FolderEmbedding } from '../packages/documents/dist/folder-embedding.js'
+import { FolderEmbedding } from '../packages/documents/dist/folder/folder-embedding.js'
 import { figure } from './parts/figure.mjs'
 import { PEERS } from './answers/peers.mjs'
 

@@ -153,7 +153,7 @@ for (const { file, name, command, env, config = '' } of containers) {
     const port = await freePort()
     const start = (more: Readonly<Record<string, string>>) => {
       const { DATABASE_URL: _, POLYVAC_TOKEN_SHA256: __, ...rest } = { ...readersEnvironment, ...env }
-      const child = spawn(process.execPath, [join(root, 'apps/host/dist/cli.js'), ...args], { cwd: folder, env: { ...rest, PORT: String(port), ...more }, stdio: ['ignore', 'pipe', 'pipe'] })
+      const child = spawn(process.execPath, [join(root, 'apps/host/dist/command/cli.js'), ...args], { cwd: folder, env: { ...rest, PORT: String(port), ...more }, stdio: ['ignore', 'pipe', 'pipe'] })
       let output = ''
       for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', piece => { output += String(piece) })
       t.teardown(() => { child.kill('SIGKILL') })

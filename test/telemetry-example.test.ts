@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { parse } from 'yaml'
-import { isTelemetryWanted } from '../apps/host/src/open-telemetry.js'
+import { isTelemetryWanted } from '../apps/host/src/telemetry/open-telemetry.js'
 import { root } from './fixtures/pages.js'
 import { until } from './fixtures/until.js'
 

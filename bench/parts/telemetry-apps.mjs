@@ -28,7 +28,7 @@ export async function startBoth () {
   keepOpenTelemetry()
   Object.assign(process.env, { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: SAMPLED })
   const sdk = await import('@opentelemetry/sdk-node')
-  const { startSdk } = await import('../../apps/host/dist/open-telemetry.js')
+  const { startSdk } = await import('../../apps/host/dist/telemetry/open-telemetry.js')
   await startSdk(sdk, {
     traceExporter: discarding,
     metricReaders: [new sdk.metrics.PeriodicExportingMetricReader({ exporter: discarding, exportIntervalMillis: 10_000 })],

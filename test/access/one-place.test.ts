@@ -4,7 +4,7 @@ import { test } from 'tap'
 import { root } from '../../apps/host/test/command.js'
 
 /** The one file that compares owners and scopes to decide about access. */
-const ACCESS = 'packages/core/src/access.ts'
+const ACCESS = 'packages/core/src/access/access.ts'
 
 /** A comparison of owners, a look into a list of scopes, or the text of a scope. */
 const COMPARISON = /\bowner\b\)? *[!=]== *(?! |undefined|null|'')|[!=]== *[\w.?!]*\bowner\b|\bscopes\b[!?]*\.(?:includes|some|every|find|filter)\b|`(?:vac|tool):\$|'admin'/
@@ -15,8 +15,8 @@ const OTHERS: ReadonlyArray<readonly [file: string, part: string, reason: string
   ['packages/a2a/src/tasks/task-streams.ts', 'held.owner !== owner', 'finds the readers of an owner that holds too much'],
   ['packages/a2a/src/tasks/task-streams.ts', 'charsOf.get(owner) === most', 'finds the owner that holds most'],
   ['packages/auth/src/token-authentication.ts', 'principal?.owner === owner', 'finds the entry of a credential'],
-  ['packages/core/src/principal.ts', 'owner.trim() !== owner', 'checks the form of a name'],
-  ['packages/core/src/tool-name.ts', '__x`)} would mean', 'the text of a message'],
+  ['packages/core/src/access/principal.ts', 'owner.trim() !== owner', 'checks the form of a name'],
+  ['packages/core/src/basics/tool-name.ts', '__x`)} would mean', 'the text of a message'],
   ['packages/mcp-gateway/src/input/interactive-calls.ts', 'running.principal?.owner === principal.owner', 'counts the share of an owner'],
   ['packages/mcp-gateway/src/rights.ts', 'refuse(servers, principal', 'the text of a line of the log'],
   ['packages/mcp-gateway/src/session/answer-fence.ts', '=== owner', 'finds whose work a message of a server belongs to'],
@@ -27,11 +27,11 @@ const OTHERS: ReadonlyArray<readonly [file: string, part: string, reason: string
   ['packages/mcp-server/src/eras/legacy.ts', 'of.owner === session.owner', 'notifies the sessions of the owner whose lists changed'],
   ['packages/mcp-server/src/lists/distinct-names.ts', 'owner !== position', 'the position of a source'],
   ['packages/mcp-server/src/methods/listen.ts', 'of.owner !== call.principal?.owner', 'notifies the streams of the owner whose lists changed'],
-  ['packages/tasks/src/owner-key.ts', 'owner === ANYONE', 'keeps principals off the key of callers without identity'],
+  ['packages/tasks/src/basics/owner-key.ts', 'owner === ANYONE', 'keeps principals off the key of callers without identity'],
   ['packages/tasks/src/postgres/worker.ts', 'row.owner === owner', 'counts the share of an owner'],
   ['packages/tasks/src/sqlite/outbox-rows.ts', 'full.owner === owner', 'counts the share of an owner'],
   ['apps/host/src/protocols.ts', 'vacs.list().map(', 'names the scopes that clients may ask for'],
-  ['apps/host/src/commands/token.ts', 'scopes.find(', 'checks the form of a scope on the command line']
+  ['apps/host/src/command/commands/token.ts', 'scopes.find(', 'checks the form of a scope on the command line']
 ]
 
 function sources (): string[] {

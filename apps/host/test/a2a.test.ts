@@ -9,7 +9,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createHost, type HostOptions } from '../src/index.js'
-import { listen } from '../src/listen.js'
+import { listen } from '../src/guards/listen.js'
 import { until } from '../../../test/fixtures/until.js'
 import { start, words, workspace, type Frame } from './task-service.js'
 

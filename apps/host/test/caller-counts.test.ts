@@ -2,10 +2,10 @@ import type { AddedCount, CountNow } from '@polyvac/tasks'
 import Fastify from 'fastify'
 import { test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
-import { CallerCounts } from '../src/caller-counts.js'
-import { MAX_COUNTED_OWNERS } from '../src/day-counts.js'
+import { CallerCounts } from '../src/guards/caller-counts.js'
+import { MAX_COUNTED_OWNERS } from '../src/guards/day-counts.js'
 import { createHost } from '../src/index.js'
-import { MAX_COUNTED_CALLERS } from '../src/minute-counts.js'
+import { MAX_COUNTED_CALLERS } from '../src/guards/minute-counts.js'
 
 const { log } = Fastify()
 

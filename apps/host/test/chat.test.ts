@@ -9,8 +9,8 @@ import { createServer, type AddressInfo } from 'node:net'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { emptyFolder, polyvac, root } from './command.js'
-import { HttpClient } from '../src/http-client.js'
-import { findService } from '../src/service-speaker.js'
+import { HttpClient } from '../src/command/client/http-client.js'
+import { findService } from '../src/command/client/service-speaker.js'
 import { until } from '../../../test/fixtures/until.js'
 
 const INTERPRETER = `export default async function * (question, vac, history, { signal }) {
@@ -30,7 +30,7 @@ const INTERPRETER = `export default async function * (question, vac, history, { 
 
 /** `polyvac chat` on a pseudo terminal of util-linux; Ctrl+C is the character 0x03. */
 function startTerminal (t: Parameters<typeof emptyFolder>[0], args: readonly string[], cwd: string) {
-  const command = [process.execPath, join(root, 'apps/host/dist/cli.js'), 'chat', ...args].map(word => `'${word}'`).join(' ')
+  const command = [process.execPath, join(root, 'apps/host/dist/command/cli.js'), 'chat', ...args].map(word => `'${word}'`).join(' ')
   const { NODE_OPTIONS, ...env } = process.env
   const child = spawn('script', ['-qefc', command, '/dev/null'], { cwd, env: { ...env, TERM: 'xterm' }, stdio: 'pipe' })
   t.teardown(() => { child.kill('SIGKILL') })
@@ -44,7 +44,7 @@ const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdou
 /** `polyvac chat`, whose standard input is the conversation: the command of other tests reads it for their own end. */
 function startChat (t: Parameters<typeof emptyFolder>[0], args: readonly string[], cwd: string) {
   const { NODE_OPTIONS, ...env } = process.env
-  const child = spawn(process.execPath, [join(root, 'apps/host/dist/cli.js'), 'chat', ...args], { cwd, env, stdio: 'pipe' })
+  const child = spawn(process.execPath, [join(root, 'apps/host/dist/command/cli.js'), 'chat', ...args], { cwd, env, stdio: 'pipe' })
   t.teardown(() => { child.kill('SIGKILL') })
   const out = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })

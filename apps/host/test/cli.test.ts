@@ -6,13 +6,13 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readArguments } from '../src/arguments.js'
-import { isLoopback } from '../src/listen.js'
-import { folderConfig } from '../src/load-config.js'
+import { readArguments } from '../src/command/arguments.js'
+import { isLoopback } from '../src/guards/listen.js'
+import { folderConfig } from '../src/command/load-config.js'
 import { until } from '../../../test/fixtures/until.js'
 
 // the built command line, as people run it; `npm test` builds first
-const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const cli = fileURLToPath(new URL('../dist/command/cli.js', import.meta.url))
 const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
 
 function run (args: string[], cwd: string, env: Record<string, string> = {}) {

@@ -11,7 +11,7 @@ type Teardown = { teardown: (end: () => unknown) => void }
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url))
 // the built command line, as people run it; `npm test` builds first
-const cli = join(root, 'apps/host/dist/cli.js')
+const cli = join(root, 'apps/host/dist/command/cli.js')
 const endWithParent = new URL('../../../test/fixtures/end-with-parent.mjs', import.meta.url).href
 const require = createRequire(import.meta.url)
 

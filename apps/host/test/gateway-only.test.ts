@@ -2,8 +2,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { readArguments } from '../src/arguments.js'
-import { commandConfig, serverName } from '../src/command-config.js'
+import { readArguments } from '../src/command/arguments.js'
+import { commandConfig, serverName } from '../src/command/command-config.js'
 import { emptyFolder, json, polyvac, published, root } from './command.js'
 import { until } from '../../../test/fixtures/until.js'
 

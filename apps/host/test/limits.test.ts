@@ -9,7 +9,7 @@ import { test, type Test } from 'tap'
 import { postgresServer, query } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
 import { createHost, type HostOptions } from '../src/index.js'
-import { bodyLimitOf } from '../src/limits.js'
+import { bodyLimitOf } from '../src/guards/limits.js'
 import { questions } from '../../../test/probes/index.mjs'
 
 const A2A = { enable_a2a_agent: true, tasks: { store: 'memory' } } as const

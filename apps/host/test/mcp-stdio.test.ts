@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { test, type Test } from 'tap'
 
 // the built command line, as desktop clients start it; `npm test` builds first
-const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const cli = fileURLToPath(new URL('../dist/command/cli.js', import.meta.url))
 const require = createRequire(import.meta.url)
 const everything = join(require.resolve('@modelcontextprotocol/server-everything/package.json'), '..', 'dist', 'index.js')
 

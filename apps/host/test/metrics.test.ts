@@ -10,7 +10,7 @@ import { createServer } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createHost, type HostOptions } from '../src/index.js'
-import { produceTotals } from '../src/metric-producer.js'
+import { produceTotals } from '../src/telemetry/metric-producer.js'
 import { until } from '../../../test/fixtures/until.js'
 import { root } from './command.js'
 

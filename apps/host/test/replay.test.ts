@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { emptyFolder, polyvac } from './command.js'
 import { createHost } from '../src/create-host.js'
-import { HttpClient } from '../src/http-client.js'
-import { effectOf } from '../src/replay/effects.js'
-import { normalizeEvents } from '../src/replay/events.js'
-import { replaySession, type ReplayResult } from '../src/replay/send-exchange.js'
-import { MAX_EXCHANGE_FRAMES, MAX_FRAME_CHARS, MAX_SESSION_BYTES, MAX_SESSION_LINES, readSession } from '../src/replay/session-file.js'
+import { HttpClient } from '../src/command/client/http-client.js'
+import { effectOf } from '../src/command/replay/effects.js'
+import { normalizeEvents } from '../src/command/replay/events.js'
+import { replaySession, type ReplayResult } from '../src/command/replay/send-exchange.js'
+import { MAX_EXCHANGE_FRAMES, MAX_FRAME_CHARS, MAX_SESSION_BYTES, MAX_SESSION_LINES, readSession } from '../src/command/replay/session-file.js'
 
 type Test = Parameters<typeof emptyFolder>[0]
 interface Request { path: string, body?: unknown, headers?: Record<string, string>, method?: string }

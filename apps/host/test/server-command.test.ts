@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { serverName } from '../src/command-config.js'
+import { serverName } from '../src/command/command-config.js'
 import { emptyFolder, polyvac } from './command.js'
 
 const MISSING = 'no-such-command-of-mine'

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { toPlainLines, toPlainText } from '../src/terminal.js'
+import { toPlainLines, toPlainText } from '../src/command/terminal.js'
 import { emptyFolder, polyvac } from './command.js'
 
 test('characters that a terminal acts on are escaped, and texts of all languages are not', async t => {

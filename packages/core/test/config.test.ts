@@ -1,7 +1,7 @@
 import { sep } from 'node:path'
 import { test } from 'tap'
 import fc from 'fast-check'
-import { interpolate } from '../src/interpolate.js'
+import { interpolate } from '../src/config/interpolate.js'
 import { parseConfig, readConfig, ServiceConfig, type ConfigOptions, type ConfigError } from '../src/index.js'
 import { nearest } from '../src/plugin.js'
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert'
 import { test } from 'tap'
 import fc from 'fast-check'
-import { normaliseHistory } from '../src/history.js'
+import { normaliseHistory } from '../src/vac/history.js'
 
 const user = (content: string) => ({ role: 'user', content })
 const assistant = (content: string) => ({ role: 'assistant', content })

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { watchLoop } from '../../../test/fixtures/loop-watch.js'
-import { findExplosiveSchemas, JsonSchema } from '../src/json-schema.js'
+import { findExplosiveSchemas, JsonSchema } from '../src/json-schema/index.js'
 
 const text = (pattern: string): JsonSchema => new JsonSchema({ type: 'object', properties: { text: { type: 'string', pattern } } })
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { equal, ok } from 'node:assert'
 import { createVacs, isAnswer, type Answer, type Chunk, type Interpreter, type Progress, type VacsOptions } from '../src/index.js'
 import { searchMemory } from '../src/plugin.js'
-import { commentText, jsonText } from '../src/send-stream.js'
+import { commentText, jsonText } from '../src/http/send-stream.js'
 
 const vacOf = (streamInterpreter: Interpreter, more: Partial<VacsOptions> = {}) => createVacs({ vacs: ['docs'], streamInterpreter, ...more }).get('docs')
 

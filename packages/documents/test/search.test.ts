@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test, type Test } from 'tap'
 import { watchLoop } from '../../../test/fixtures/loop-watch.js'
 import { splitDocument, PassageIndex } from '../src/index.js'
-import { matchOf } from '../src/match-expression.js'
+import { matchOf } from '../src/search/match-expression.js'
 
 const TEXTS: Record<string, string> = {
   'tasks.md': '# Tasks\n\n## Cancel\n\nA task is canceled by its id. The worker stops.\n\n## Retry\n\nFailed work is tried again three times, with growing pauses.\n',

@@ -1,28 +1,28 @@
 // The public API of @polyvac/tasks: every export here is public and follows semantic versioning.
-export { canFollow, isTerminal, isWaiting, taskStates, terminalStates, transitions, waitingStates } from './task.js'
+export { canFollow, isTerminal, isWaiting, taskStates, terminalStates, transitions, waitingStates } from './contract/task.js'
 export type {
   DataPart, FilePart, TaskArtifact, TaskError, TaskEvent, TaskMessage, TaskPart, TaskRecord, TaskState, TaskUpdate, TextPart
-} from './task.js'
+} from './contract/task.js'
 export type {
   AbortSignalLike, CreatedTask, Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, NewPushConfig, NewTask,
   PurgeLimits, PushConfig, TaskContext, TaskHandler, TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
-} from './task-store.js'
-export type { AppendOptions, Following, LinkEntry, ReplicaLink } from './replica-link.js'
-export type { AddedCount, CountNow, SharedCounts } from './shared-counts.js'
-export type { SharedValues } from './shared-values.js'
-export type { SignInRecords } from './sign-in-records.js'
-export { deltaWriter } from './delta-writer.js'
-export type { DeltaWriter, DeltaWriterOptions } from './delta-writer.js'
-export { foldTask, MAX_PARTIAL_CHARS, TaskFold } from './fold-task.js'
-export type { TaskOrigin } from './fold-task.js'
-export { isTurnOver, takeTurn } from './turn-time.js'
-export { pushBackoff } from './push-backoff.js'
-export { ANYONE, ownerKey, ownerOfKey } from './owner-key.js'
-export { OWNER_SHARE } from './owner-share.js'
-export type { TaskLogger } from './logger.js'
+} from './contract/task-store.js'
+export type { AppendOptions, Following, LinkEntry, ReplicaLink } from './contract/replica-link.js'
+export type { AddedCount, CountNow, SharedCounts } from './contract/shared-counts.js'
+export type { SharedValues } from './contract/shared-values.js'
+export type { SignInRecords } from './contract/sign-in-records.js'
+export { deltaWriter } from './execution/delta-writer.js'
+export type { DeltaWriter, DeltaWriterOptions } from './execution/delta-writer.js'
+export { foldTask, MAX_PARTIAL_CHARS, TaskFold } from './log/fold-task.js'
+export type { TaskOrigin } from './log/fold-task.js'
+export { isTurnOver, takeTurn } from './basics/turn-time.js'
+export { pushBackoff } from './push/push-backoff.js'
+export { ANYONE, ownerKey, ownerOfKey } from './basics/owner-key.js'
+export { OWNER_SHARE } from './basics/owner-share.js'
+export type { TaskLogger } from './basics/logger.js'
 export {
   InvalidCursorError, InvalidStoreOptionError, InvalidTaskError, isTaskError, StoreClosedError, StoreDatabaseError, StoreFileError, StoreFullError,
   StoreUnavailableError, TaskCanceledError, TaskConflictError, TaskFencedError, TaskInputTimeoutError, TaskNotFoundError,
   TaskNotStartedError, TaskTimeoutError, TaskTooLargeError, TooManyPushConfigsError, TooManyTasksError, WorkerStoppedError
-} from './errors.js'
-export type { Backlog } from './backlog.js'
+} from './basics/errors.js'
+export type { Backlog } from './contract/backlog.js'

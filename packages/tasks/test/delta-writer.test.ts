@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { deltaWriter, foldTask, type TaskEvent, type TaskUpdate } from '../src/index.js'
-import { patience } from '../src/delta-writer.js'
+import { patience } from '../src/execution/delta-writer.js'
 
 const KI = 1024
 

@@ -2,12 +2,12 @@ import { openDatabase } from '@polyvac/sqlite'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { canFollow, isTerminal, isWaiting, type TaskState, type TaskUpdate } from '../src/index.js'
-import { isTaskError } from '../src/errors.js'
-import { foldTask } from '../src/fold-task.js'
+import { isTaskError } from '../src/basics/errors.js'
+import { foldTask } from '../src/log/fold-task.js'
 import { migrate } from '../src/sqlite/tables.js'
 import { TaskLog, type Fence } from '../src/sqlite/task-log.js'
-import { prepareTask } from '../src/new-task.js'
-import { prepareUpdates } from '../src/task-updates.js'
+import { prepareTask } from '../src/store/new-task.js'
+import { prepareUpdates } from '../src/log/task-updates.js'
 
 const LEASE = 100
 const RETRIES = 2

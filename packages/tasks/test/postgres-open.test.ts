@@ -5,7 +5,7 @@ import { postgresServer, query, testDatabase } from '../../../test/fixtures/post
 import { until } from '../../../test/fixtures/until.js'
 import { migratePostgres, postgresTaskStore } from '../src/postgres/index.js'
 import { Connection } from '../src/postgres/connection.js'
-import { PAGE_BYTES } from '../src/log-page.js'
+import { PAGE_BYTES } from '../src/log/log-page.js'
 import { STEPS } from '../src/postgres/migrations.js'
 import { postgresSettings } from '../src/postgres/options.js'
 import { JobQueue, type TaskJob } from '../src/postgres/queue.js'

@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import { readEvents, type EventSource } from '../src/read-events.js'
-import { Readers } from '../src/readers.js'
-import type { TaskEvent } from '../src/task.js'
+import { readEvents, type EventSource } from '../src/log/read-events.js'
+import { Readers } from '../src/log/readers.js'
+import type { TaskEvent } from '../src/contract/task.js'
 
 test('a reader that is behind when it is woken for an event of another process gets that event', async t => {
   const readers = new Readers()

@@ -1,5 +1,5 @@
 import { ANYONE, type TaskStore } from '@polyvac/tasks'
-import type { DayCounts } from '../day-counts.js'
+import type { DayCounts } from '../guards/day-counts.js'
 import { TasksPerDayError } from '../errors.js'
 import { ForwardingStore } from './forwarding-store.js'
 

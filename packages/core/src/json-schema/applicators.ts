@@ -1,4 +1,4 @@
-import { isRecord } from '../is-record.js'
+import { isRecord } from '../basics/is-record.js'
 import { has } from './assertions.js'
 import { Uncheckable, type Check } from './check.js'
 import type { Rule, SchemaNode } from './document.js'

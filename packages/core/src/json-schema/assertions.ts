@@ -1,5 +1,5 @@
 import { fullFormats, type FormatName } from 'ajv-formats/dist/formats.js'
-import { isRecord } from '../is-record.js'
+import { isRecord } from '../basics/is-record.js'
 import { shorten, type Check } from './check.js'
 import type { Rule } from './document.js'
 import { LinearPattern } from './pattern.js'

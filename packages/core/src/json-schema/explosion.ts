@@ -1,4 +1,4 @@
-import { isRecord } from '../is-record.js'
+import { isRecord } from '../basics/is-record.js'
 import { MAX_STEPS, Uncheckable, type Check } from './check.js'
 import type { SchemaDocument, SchemaNode } from './document.js'
 

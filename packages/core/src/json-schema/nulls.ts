@@ -1,4 +1,4 @@
-import { isRecord } from '../is-record.js'
+import { isRecord } from '../basics/is-record.js'
 import type { Check } from './check.js'
 import type { SchemaNode } from './document.js'
 

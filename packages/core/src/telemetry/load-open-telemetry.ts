@@ -1,5 +1,5 @@
 /** Apart from `open-telemetry.ts`: declarations for applications must not need the types of an optional peer. */
-import { isMissingModule } from '../own-files.js'
+import { isMissingModule } from '../basics/own-files.js'
 
 const PACKAGE = '@opentelemetry/api'
 let loaded: unknown

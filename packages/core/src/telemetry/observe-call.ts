@@ -1,5 +1,5 @@
-import type { ToolAccess } from '../tools.js'
-import type { Answer, VacCall } from '../vac.js'
+import type { ToolAccess } from '../vac/tools.js'
+import type { Answer, VacCall } from '../vac/vac.js'
 import {
   AGENT_NAME, EXECUTE_TOOL, INPUT_MESSAGES, INVOKE_AGENT, OPERATION, OUTPUT_MESSAGES, PROTOCOL, TOOL_ARGUMENTS, TOOL_NAME, TOOL_RESULT
 } from './names.js'

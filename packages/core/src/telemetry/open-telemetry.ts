@@ -1,5 +1,5 @@
 import type * as Api from '@opentelemetry/api'
-import { VERSION } from '../version.js'
+import { VERSION } from '../basics/version.js'
 import { loadedModule } from './load-open-telemetry.js'
 
 export type OpenTelemetry = typeof Api

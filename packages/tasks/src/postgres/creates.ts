@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { isTaskError } from '../errors.js'
-import type { NewRow } from '../new-task.js'
+import { isTaskError } from '../basics/errors.js'
+import type { NewRow } from '../store/new-task.js'
 import type { Connection } from './connection.js'
 import type { PushConfigs } from './push-configs.js'
 import type { JobQueue } from './queue.js'

@@ -1,4 +1,4 @@
-import type { TaskLogger } from '../logger.js'
+import type { TaskLogger } from '../basics/logger.js'
 import type { Connection } from './connection.js'
 import type { JobQueue } from './queue.js'
 

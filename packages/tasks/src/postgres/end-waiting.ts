@@ -1,4 +1,4 @@
-import { waitedBody } from '../event-bodies.js'
+import { waitedBody } from '../log/event-bodies.js'
 import type { StoreContext } from './store-context.js'
 import type { TaskRow } from './task-statements.js'
 

@@ -1,4 +1,4 @@
-import { isTaskError, StoreDatabaseError, StoreUnavailableError } from '../errors.js'
+import { isTaskError, StoreDatabaseError, StoreUnavailableError } from '../basics/errors.js'
 
 interface DatabaseError extends Error { readonly code?: unknown }
 

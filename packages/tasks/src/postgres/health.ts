@@ -1,5 +1,5 @@
-import { StoreFullError } from '../errors.js'
-import { Health } from '../health.js'
+import { StoreFullError } from '../basics/errors.js'
+import { Health } from '../store/health.js'
 import type { Connection } from './connection.js'
 import type { Room } from './room.js'
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import type { TaskLogger } from '../logger.js'
+import type { TaskLogger } from '../basics/logger.js'
 
 /** Interval of heartbeats, and the longest wait for their answer: a half-open connection is detected within 5 s. */
 const BEAT_MS = 2_000

@@ -1,4 +1,4 @@
-import { silentLogger, type TaskLogger } from '../logger.js'
+import { silentLogger, type TaskLogger } from '../basics/logger.js'
 import { Connection } from './connection.js'
 import { migrate } from './migrations.js'
 import { postgresSettings, type PostgresTaskStoreOptions } from './options.js'

@@ -1,4 +1,4 @@
-import { StoreDatabaseError } from '../errors.js'
+import { StoreDatabaseError } from '../basics/errors.js'
 import type { Connection, Session } from './connection.js'
 import { LINK_TABLES } from './replica-link.js'
 

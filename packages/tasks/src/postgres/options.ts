@@ -1,8 +1,8 @@
-import { InvalidStoreOptionError } from '../errors.js'
-import { silentLogger, type TaskLogger } from '../logger.js'
-import { readNumbers } from '../number-options.js'
-import { readOwnerShare } from '../owner-share.js'
-import { LIMIT_NUMBERS, type StoreLimits } from '../store-options.js'
+import { InvalidStoreOptionError } from '../basics/errors.js'
+import { silentLogger, type TaskLogger } from '../basics/logger.js'
+import { readNumbers } from '../basics/number-options.js'
+import { readOwnerShare } from '../basics/owner-share.js'
+import { LIMIT_NUMBERS, type StoreLimits } from '../store/store-options.js'
 
 export const POSTGRES_NUMBERS = {
   ...LIMIT_NUMBERS,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { DUE_ROW, MAX_OWNERS, type DueRow, type Leased, type OutboxLimits, type OutboxStore, type Selection, type Settlement } from '../outbox.js'
+import { DUE_ROW, MAX_OWNERS, type DueRow, type Leased, type OutboxLimits, type OutboxStore, type Selection, type Settlement } from '../push/outbox.js'
 import type { Connection, Session } from './connection.js'
 import type { StoreContext } from './store-context.js'
 

@@ -1,7 +1,7 @@
-import { TooManyPushConfigsError } from '../errors.js'
-import { hostOf, MAX_CONFIGS, PUSH_ROW, toConfig, type PreparedPush, type PushRow } from '../push-configs.js'
-import { isName } from '../names.js'
-import type { PushConfig } from '../task-store.js'
+import { TooManyPushConfigsError } from '../basics/errors.js'
+import { hostOf, MAX_CONFIGS, PUSH_ROW, toConfig, type PreparedPush, type PushRow } from '../push/push-configs.js'
+import { isName } from '../basics/names.js'
+import type { PushConfig } from '../contract/task-store.js'
 import type { Connection, Session } from './connection.js'
 
 interface OfTask { readonly key: number, readonly id: string, readonly owner: string, readonly seq: number }

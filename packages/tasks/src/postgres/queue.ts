@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { PgBoss } from 'pg-boss'
-import { StoreDatabaseError } from '../errors.js'
-import type { TaskLogger } from '../logger.js'
+import { StoreDatabaseError } from '../basics/errors.js'
+import type { TaskLogger } from '../basics/logger.js'
 import type { Connection, Session } from './connection.js'
 import { isMissingPackage } from './errors.js'
 

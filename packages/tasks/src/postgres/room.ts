@@ -1,7 +1,7 @@
-import { StoreFullError, TooManyTasksError } from '../errors.js'
-import { shareOf, type RoomLimits } from '../owner-share.js'
-import type { PurgeLimits } from '../task-store.js'
-import { Usage, type UsedRow } from '../usage.js'
+import { StoreFullError, TooManyTasksError } from '../basics/errors.js'
+import { shareOf, type RoomLimits } from '../basics/owner-share.js'
+import type { PurgeLimits } from '../contract/task-store.js'
+import { Usage, type UsedRow } from '../basics/usage.js'
 import type { Connection } from './connection.js'
 
 /** Tasks deleted in one transaction, with their events. */

@@ -1,4 +1,4 @@
-import type { CountNow, SharedCounts } from '../shared-counts.js'
+import type { CountNow, SharedCounts } from '../contract/shared-counts.js'
 import type { Connection } from './connection.js'
 
 /** Shortest time in ms between two deletions of ended counts, and most counts of one. */

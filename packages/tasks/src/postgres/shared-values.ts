@@ -1,4 +1,4 @@
-import type { SharedValues } from '../shared-values.js'
+import type { SharedValues } from '../contract/shared-values.js'
 import type { Connection } from './connection.js'
 
 /** Values in the table `shared_value`. `connection` throws while the store is not open. */

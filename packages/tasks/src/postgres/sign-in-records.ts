@@ -1,4 +1,4 @@
-import type { SignInRecords } from '../sign-in-records.js'
+import type { SignInRecords } from '../contract/sign-in-records.js'
 import type { Connection } from './connection.js'
 
 /** Texts in the table `sign_in`. `connection` throws while the store is not open. */

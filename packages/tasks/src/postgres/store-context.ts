@@ -1,5 +1,5 @@
-import type { Readers } from '../readers.js'
-import type { TaskEvent } from '../task.js'
+import type { Readers } from '../log/readers.js'
+import type { TaskEvent } from '../contract/task.js'
 import type { Connection } from './connection.js'
 import type { Discards } from './discards.js'
 import type { PostgresSettings } from './options.js'

@@ -1,6 +1,6 @@
-import { cursorAfter, LIST_CHARS, type PreparedQuery } from '../task-query.js'
-import { isName } from '../names.js'
-import type { TaskPage } from '../task-store.js'
+import { cursorAfter, LIST_CHARS, type PreparedQuery } from '../store/task-query.js'
+import { isName } from '../basics/names.js'
+import type { TaskPage } from '../contract/task-store.js'
 import type { Connection } from './connection.js'
 import type { TaskLog } from './task-log.js'
 

@@ -1,5 +1,5 @@
-import { PAGE_BYTES, PAGE_CHARS } from '../log-page.js'
-import type { StoredTask, StoredTexts } from '../task-row.js'
+import { PAGE_BYTES, PAGE_CHARS } from '../log/log-page.js'
+import type { StoredTask, StoredTexts } from '../log/task-row.js'
 import type { Connection } from './connection.js'
 
 /** Events that one statement reads for one record. */

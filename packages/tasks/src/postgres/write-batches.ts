@@ -1,4 +1,4 @@
-import { isTaskError, StoreClosedError, StoreUnavailableError } from '../errors.js'
+import { isTaskError, StoreClosedError, StoreUnavailableError } from '../basics/errors.js'
 
 /** Waiting entries. Past it the database is slower than the callers, and writes are refused. */
 const MAX_WAITING = 20_000

@@ -1,6 +1,6 @@
 import { isBusy, isFull, type SqliteDatabase } from '@polyvac/sqlite'
-import { isTaskError, StoreClosedError, StoreUnavailableError } from '../errors.js'
-import { isTurnOver } from '../turn-time.js'
+import { isTaskError, StoreClosedError, StoreUnavailableError } from '../basics/errors.js'
+import { isTurnOver } from '../basics/turn-time.js'
 
 interface Entry {
   readonly work: () => unknown

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { StoreFullError } from '../errors.js'
-import { Health } from '../health.js'
+import { StoreFullError } from '../basics/errors.js'
+import { Health } from '../store/health.js'
 import type { GroupCommit } from './group-commit.js'
 import type { Purge } from './purge.js'
 

@@ -1,8 +1,8 @@
-import { InvalidStoreOptionError } from '../errors.js'
-import { silentLogger } from '../logger.js'
-import { readNumbers, type NumberRule } from '../number-options.js'
-import { readOwnerShare } from '../owner-share.js'
-import { LIMIT_NUMBERS, type StoreLimits } from '../store-options.js'
+import { InvalidStoreOptionError } from '../basics/errors.js'
+import { silentLogger } from '../basics/logger.js'
+import { readNumbers, type NumberRule } from '../basics/number-options.js'
+import { readOwnerShare } from '../basics/owner-share.js'
+import { LIMIT_NUMBERS, type StoreLimits } from '../store/store-options.js'
 
 /** Default, smallest and largest value of each option that is a number. */
 export const STORE_NUMBERS = {

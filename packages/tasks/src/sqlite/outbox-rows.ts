@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { DUE_ROW, MAX_OWNERS, MAX_RETRY_MS, type DueRow, type Leased, type OutboxLimits, type OutboxStore, type Selection, type Settlement } from '../outbox.js'
-import type { TaskEvent } from '../task.js'
+import { DUE_ROW, MAX_OWNERS, MAX_RETRY_MS, type DueRow, type Leased, type OutboxLimits, type OutboxStore, type Selection, type Settlement } from '../push/outbox.js'
+import type { TaskEvent } from '../contract/task.js'
 import type { StoreContext } from './store-context.js'
 
 /** The rows of push configs, as one outbox leases them. */

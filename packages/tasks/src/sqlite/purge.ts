@@ -1,10 +1,10 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { StoreFullError, TooManyTasksError } from '../errors.js'
-import { shareOf, type RoomLimits } from '../owner-share.js'
-import type { PurgeLimits } from '../task-store.js'
+import { StoreFullError, TooManyTasksError } from '../basics/errors.js'
+import { shareOf, type RoomLimits } from '../basics/owner-share.js'
+import type { PurgeLimits } from '../contract/task-store.js'
 import type { GroupCommit } from './group-commit.js'
 import type { KeyRanges } from './key-ranges.js'
-import type { Usage, UsedRow } from '../usage.js'
+import type { Usage, UsedRow } from '../basics/usage.js'
 
 /** Tasks deleted in one transaction, with their events. */
 const BATCH = 100

@@ -1,7 +1,7 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { TooManyPushConfigsError } from '../errors.js'
-import { hostOf, MAX_CONFIGS, PUSH_ROW, toConfig, type PreparedPush, type PushRow } from '../push-configs.js'
-import type { PushConfig } from '../task-store.js'
+import { TooManyPushConfigsError } from '../basics/errors.js'
+import { hostOf, MAX_CONFIGS, PUSH_ROW, toConfig, type PreparedPush, type PushRow } from '../push/push-configs.js'
+import type { PushConfig } from '../contract/task-store.js'
 import type { TaskRow } from './task-statements.js'
 
 /** The push configs of tasks. The outbox delivers to them. */

@@ -1,7 +1,7 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import type { GroupCommit } from './group-commit.js'
 import type { SqliteSettings } from './options.js'
-import type { Readers } from '../readers.js'
+import type { Readers } from '../log/readers.js'
 import type { TaskLog } from './task-log.js'
 
 /** What the parts of an open store share. */

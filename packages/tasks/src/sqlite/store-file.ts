@@ -3,8 +3,8 @@ import { link, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase, type SqliteDatabase } from '@polyvac/sqlite'
-import { StoreFileError } from '../errors.js'
-import type { TaskLogger } from '../logger.js'
+import { StoreFileError } from '../basics/errors.js'
+import type { TaskLogger } from '../basics/logger.js'
 import { CLOSES_FILES, migrate } from './tables.js'
 
 /** The file of tasks and its write-ahead log. */

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { StoreFileError } from '../errors.js'
-import { TASK_BYTES } from '../new-task.js'
+import { StoreFileError } from '../basics/errors.js'
+import { TASK_BYTES } from '../store/new-task.js'
 
 /** "PVTK": it distinguishes a file of tasks from databases of other programs. */
 const APPLICATION_ID = 0x5056544b

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { cursorAfter, type PreparedQuery } from '../task-query.js'
+import { cursorAfter, type PreparedQuery } from '../store/task-query.js'
 import { ROW, type TaskRow } from './task-statements.js'
 
 /** Two lookups, each with its own index. */

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { MAX_COUNTED } from '../backlog.js'
-import type { StoredTask } from '../task-row.js'
+import { MAX_COUNTED } from '../contract/backlog.js'
+import type { StoredTask } from '../log/task-row.js'
 
 export interface TaskRow extends StoredTask { readonly worker: string | null, readonly due: number | null }
 

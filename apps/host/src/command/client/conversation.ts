@@ -1,0 +1,89 @@
+import { createInterface } from 'node:readline'
+import type { Answer, ChatTurn } from '@polyvac/core'
+import { sourceLines } from '@polyvac/core/plugin'
+import { toPlainLines, toPlainText } from '../terminal.js'
+
+/** Turns that go with a question; the oldest are left out. */
+export const MAX_HISTORY_TURNS = 200
+
+/** Streams the text of one answer and ends with the answer. */
+export type Speaker = (question: string, history: readonly ChatTurn[], signal: AbortSignal) => AsyncIterable<string | Answer>
+
+/** Asks one question and writes the answer: text as it arrives, then the sources; or one JSON document. */
+export async function writeAnswer (chunks: AsyncIterable<string | Answer>, json: false | 'line' | 'pretty'): Promise<Answer> {
+  for await (const chunk of chunks) {
+    if (typeof chunk === 'string') {
+      if (json === false) process.stdout.write(toPlainLines(chunk))
+      continue
+    }
+    const lines = sourceLines(chunk)
+    const sources = lines.length === 0 ? '' : `\n${lines.map(toPlainText).join('\n')}\n`
+    const question = typeof chunk.input_required === 'string' && !chunk.answer.includes(chunk.input_required)
+      ? `${toPlainLines(chunk.input_required)}\n`
+      : ''
+    process.stdout.write(json === false
+      ? `\n${question}${sources}`
+      : `${toPlainLines(JSON.stringify(chunk, null, json === 'pretty' ? 2 : 0))}\n`)
+    return chunk
+  }
+  throw new Error('the answer did not end')
+}
+
+/**
+ * Answers each line of standard input until its end, `exit`, or an empty line on a terminal. SIGINT stops the answer in
+ * progress; a second one, or one without an answer in progress, ends the conversation. After a failed answer the
+ * conversation goes on; from a pipe the exit code becomes 1.
+ */
+export async function converse (name: string, speak: Speaker, { json }: { readonly json: boolean }): Promise<void> {
+  const isTerminal = process.stdin.isTTY === true
+  const lines = createInterface({ input: process.stdin, terminal: isTerminal, ...isTerminal ? { output: process.stderr } : {} })
+  lines.setPrompt(isTerminal ? `${name}> ` : '')
+  let answering: AbortController | undefined
+  let isInterrupted = false
+  let isClosed = false
+  lines.once('close', () => { isClosed = true })
+  const onInterrupt = (): void => {
+    if (answering === undefined || answering.signal.aborted) {
+      isInterrupted = true
+      lines.close()
+    }
+    answering?.abort(new Error('interrupted'))
+  }
+  lines.on('SIGINT', onInterrupt)
+  process.on('SIGINT', onInterrupt)
+  let history: ChatTurn[] = []
+  try {
+    if (isTerminal) lines.prompt()
+    for await (const line of lines) {
+      const question = line.trim()
+      if (question === 'exit' || (isTerminal && question === '')) return
+      if (question !== '') {
+        answering = new AbortController()
+        const { signal } = answering
+        try {
+          const { answer, input_required: asked } = await writeAnswer(speak(question, history, signal), json ? 'line' : false)
+          const content = typeof asked === 'string' && answer === '' ? asked : answer
+          const turns: ChatTurn[] = [{ role: 'user', content: question }, { role: 'assistant', content }]
+          history = [...history, ...turns].slice(-MAX_HISTORY_TURNS)
+        } catch (err) {
+          writeFailure(err as Error, signal, json)
+          if (!isTerminal && !signal.aborted) process.exitCode = 1
+        } finally {
+          answering = undefined
+        }
+      }
+      if (isInterrupted) return
+      // the end of a pipe closes it while lines wait
+      if (isTerminal && !isClosed) lines.prompt()
+    }
+  } finally {
+    process.off('SIGINT', onInterrupt)
+    lines.close()
+  }
+}
+
+function writeFailure (err: Error & { code?: string }, signal: AbortSignal, json: boolean): void {
+  const { code = 'FAILED', message } = signal.aborted ? { code: 'CALL_ABORTED', message: 'the answer was stopped' } : err
+  if (json) process.stdout.write(`${toPlainLines(JSON.stringify({ error: { code, message } }))}\n`)
+  else process.stderr.write(`\n${toPlainText(message)}\n`)
+}

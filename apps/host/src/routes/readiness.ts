@@ -1,0 +1,93 @@
+import { Type } from '@sinclair/typebox'
+import type { Authenticate, ConfigProblem, Log } from '@polyvac/core'
+import { LogGate, mayAdminister, memoryBudget } from '@polyvac/core/plugin'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Gateway } from '@polyvac/mcp-gateway'
+import type { TaskStore } from '@polyvac/tasks'
+import { gatewayStates } from '../gateway.js'
+import type { Assembly } from '../assembly.js'
+
+/** The state that readiness depends on. */
+export interface Condition {
+  readonly assembly: () => Assembly
+  readonly isDraining: () => boolean
+  /** Undefined where no protocol has tasks. */
+  readonly tasks: () => TaskStore | undefined
+  /** Undefined where no MCP servers are configured. */
+  readonly gateway: Gateway | undefined
+  /** Switches that are on while their package is not installed. */
+  readonly missing: () => ReadonlyArray<{ readonly switch: string, readonly package: string }>
+  /** Problems and warnings of the configuration file, for administrators. */
+  readonly configuration?: (() => readonly ConfigProblem[]) | undefined
+  /** Whether a changed configuration file was refused. */
+  readonly isRefused?: (() => boolean) | undefined
+  readonly authenticate?: Authenticate | undefined
+}
+
+const Ready = Type.Object({
+  status: Type.String(),
+  reasons: Type.Array(Type.Object({ part: Type.String(), reason: Type.String() })),
+  configuration: Type.Optional(Type.Array(Type.Object({
+    file: Type.String(), line: Type.Integer(), column: Type.Integer(), message: Type.String(), hint: Type.Optional(Type.String())
+  }), { description: 'problems and warnings of the configuration file, for administrators' }))
+})
+
+/** GET /health: the process runs. GET /ready: whether it can serve requests, with the reasons why not. */
+export function registerReadiness (app: FastifyInstance, condition: Condition): void {
+  const gate = new LogGate()
+  app.get('/health', {
+    schema: { operationId: 'getHealth', summary: 'Liveness', tags: ['host'], response: { 200: Type.Object({ status: Type.String() }) } }
+  }, async () => ({ status: 'healthy' }))
+
+  app.get('/ready', {
+    schema: { operationId: 'getReadiness', summary: 'Readiness, with reasons', tags: ['host'], response: { 200: Ready, 503: Ready } }
+  }, async (request, reply) => {
+    const reasons = await reasonsOf(condition, app.log, gate)
+    const isReady = reasons.length === 0
+    // reported, but not a reason for 503: everything else works, and another process would have the same problem
+    for (const { server, reason } of gatewayStates(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
+    for (const { switch: part, package: name } of condition.missing()) {
+      reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })
+    }
+    if (condition.isRefused?.() === true) {
+      reasons.push({ part: 'configuration', reason: 'a changed configuration file was refused: the one before it is in force, without the credentials that were removed' })
+    }
+    if (memoryBudget.refusedRecently) {
+      reasons.push({ part: 'memory', reason: 'requests were refused in the last seconds: the memory budget, or the share of an owner, is used up' })
+    }
+    if (!isReady) reply.code(503).header('retry-after', 1)
+    const problems = condition.configuration?.() ?? []
+    const isShown = problems.length > 0 && await mayReadConfiguration(request, condition.authenticate)
+    return { status: isReady ? 'ready' : 'not ready', reasons, ...isShown && { configuration: problems } }
+  })
+}
+
+/** Whether the caller of this public route is an administrator; a request without valid credentials is not refused. */
+async function mayReadConfiguration (request: FastifyRequest, authenticate: Authenticate | undefined): Promise<boolean> {
+  if (authenticate === undefined) return mayAdminister(request, undefined)
+  try {
+    const principal = await authenticate(request) as Awaited<ReturnType<Authenticate>> | null
+    return principal != null && mayAdminister(request, principal)
+  } catch {
+    return false
+  }
+}
+
+async function reasonsOf ({ assembly, isDraining, tasks }: Condition, log: Log, gate: LogGate): Promise<Array<{ part: string, reason: string }>> {
+  const reasons = []
+  if (isDraining()) reasons.push({ part: 'host', reason: 'the service is shutting down' })
+  for (const [vac, folders] of assembly().folders) {
+    for (const folder of folders) {
+      const { ready, files, passages } = folder.stats()
+      if (!ready) reasons.push({ part: `vac.${vac}`, reason: `its documents are being indexed: ${files} files, ${passages} passages so far` })
+    }
+  }
+  const health = await tasks()?.health()
+  if (health?.ok === false) {
+    // the detail may name paths of the machine, and callers of this route are strangers
+    const suppressed = gate.pass('tasks')
+    if (suppressed !== undefined) log.warn({ reason: health.detail, suppressed }, 'the task store cannot write')
+    reasons.push({ part: 'tasks', reason: 'the task store cannot write; the log has the reason' })
+  }
+  return reasons
+}

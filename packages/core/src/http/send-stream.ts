@@ -1,0 +1,266 @@
+import { fastifySSE } from '@fastify/sse'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { isDestroyed, needsDrain } from './client-disconnect.js'
+import { countChars, isLargeJson, jsonPieces } from '../limits/json-pieces.js'
+import { OpenStreams } from './open-streams.js'
+import { takeTurn } from '../basics/turns.js'
+import type { AbortSignalLike } from '../basics/light-abort.js'
+
+/** Text, or its pieces where it is large: each of them is made and written in a turn of the event loop. */
+export type Text = string | TextPieces
+
+export interface TextPieces extends Iterable<string> {
+  /** About the characters of all pieces: what they are made of is held meanwhile. */
+  readonly length: number
+}
+
+/** How the items of a stream become text. */
+export interface Encoding<T> {
+  /** The text of one item, a large one in pieces; an empty text skips it. */
+  readonly encode: (item: T) => Text
+  /** The text after the last item. */
+  readonly end?: string | undefined
+  /** The text for a failure after the first byte. A failure before it is thrown and becomes an ordinary error. */
+  readonly onFailure: (err: unknown) => string
+  /** Fires when the client disconnects or the application closes; see OpenStreams. */
+  readonly signal: AbortSignalLike
+  /**
+   * Longest time in ms that a reader may take nothing; then it is disconnected, since stalled readers would hold all
+   * places for answers. Default 60,000.
+   */
+  readonly stallMs?: number | undefined
+}
+
+/** Encoding of an event stream. */
+export interface EventEncoding<T> extends Encoding<T> {
+  /** Longest silence in ms; then a comment is sent (`stream_wait_time` of the contract). Default: none. */
+  readonly keepAliveMs?: number | undefined
+}
+
+/** Longest time in ms that a reader may take nothing, where the application sets none. */
+export const MAX_STALL_MS = 60_000
+
+/** Items that are ready at once are written together, up to about so many characters. */
+const BATCH_CHARS = 16 * 1024
+
+/**
+ * Options of every route that may stream: the handler decides whether it does, the SSE plugin sends no heartbeat, and
+ * HEAD requests do not run it. The serializer is set here because a host with the same SSE plugin may set another one.
+ */
+export const streamRoute = {
+  sse: { kind: 'manual', heartbeat: false, serializer: JSON.stringify },
+  exposeHeadRoute: false
+} as const
+
+/**
+ * Options of a route whose calls have their own timeout, which may be longer than the host's `handlerTimeout`. Where
+ * the host sets none, none is set: it costs every request an AbortController and a timer.
+ */
+export function ownTime (app: FastifyInstance): { handlerTimeout?: number } {
+  const { handlerTimeout = 0 } = app.initialConfig as { handlerTimeout?: number }
+  return handlerTimeout > 0 ? { handlerTimeout: 2 ** 31 - 1 } : {}
+}
+
+/** Prepares a plugin's scope for `sendEvents` and streaming routes. It adds the SSE plugin where the host has none. */
+export async function registerStreams (app: FastifyInstance): Promise<void> {
+  app.addHook('onRoute', route => { if (route.sse === streamRoute.sse) Object.assign(route, ownTime(app)) })
+  if (!app.hasPlugin('@fastify/sse')) await app.register(fastifySSE)
+}
+
+/**
+ * One server-sent event as text. `data` is sent as JSON; a string, such as `[DONE]`, is sent unchanged.
+ * Format: WHATWG HTML, section 9.2. A line break in `id` or `event` would forge fields and becomes a space.
+ */
+export function eventText ({ id, event, data }: { id?: string, event?: string, data: unknown }): string {
+  const text = typeof data === 'string' ? data : JSON.stringify(data)
+  return `${id === undefined ? '' : `id: ${oneLine(id)}\n`}${event === undefined ? '' : `event: ${oneLine(event)}\n`}data: ${text}\n\n`
+}
+
+/**
+ * A comment of an event stream, which readers skip. It is a line without a blank one after it: httpx-sse and openai-go
+ * dispatch an event without data at a blank line, and their callers then parse an empty text.
+ */
+export function commentText (text: string): string {
+  return `: ${oneLine(text)}\n`
+}
+
+/** The JSON of a value with what stands before and after it, in pieces where it is large. */
+export function jsonText (before: string, value: unknown, after: string): Text {
+  if (!isLargeJson(value)) return `${before}${JSON.stringify(value)}${after}`
+  return pieces(countChars(value), [before], jsonPieces(value), [after])
+}
+
+/** Texts in a row. */
+export function joinTexts (texts: readonly Text[]): Text {
+  if (texts.every(text => typeof text === 'string')) return texts.join('')
+  const length = texts.reduce((sum, text) => sum + text.length, 0)
+  return pieces(length, ...texts.map(text => typeof text === 'string' ? [text] : text))
+}
+
+function pieces (length: number, ...parts: Array<Iterable<string>>): TextPieces {
+  return { length, * [Symbol.iterator] () { for (const part of parts) yield * part } }
+}
+
+/**
+ * Sends items as server-sent events as they come, at the reader's pace. Headers are sent with the first event, so that
+ * a failure before it is an ordinary error.
+ */
+export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T>,
+  { keepAliveMs, ...encoding }: EventEncoding<T>): Promise<void> {
+  const { raw } = reply
+  const comment = commentText('keep-alive')
+  let isBetween = true
+  const timer = keepAliveMs === undefined ? undefined : setTimeout(keepAlive, keepAliveMs)
+  function keepAlive (): void {
+    reply.sse.sendHeaders()
+    // comments must not pile up for a stalled reader, nor stand within the data of a large event
+    if (isBetween && !needsDrain(raw) && !raw.writableEnded) raw.write(comment)
+    timer?.refresh()
+  }
+  try {
+    await pump(items, encoding, {
+      begun: () => raw.headersSent,
+      gone: () => isDestroyed(raw),
+      write (text) {
+        reply.sse.sendHeaders()
+        timer?.refresh()
+        isBetween = text.endsWith('\n')
+        if (raw.write(text)) return undefined
+        return waitFor(reply, encoding, done => {
+          raw.on('drain', done)
+          return () => { raw.off('drain', done) }
+        })
+      }
+    })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Sends items as text as they come, at the reader's pace, through the ordinary reply, so that every hook of the host
+ * applies. A failure before the first text is an ordinary error. Resolves when the reader has everything, or
+ * disconnects.
+ */
+export async function sendText<T> (reply: FastifyReply, type: string, items: AsyncIterable<T>, encoding: Encoding<T>): Promise<void> {
+  let room: (() => void) | undefined
+  let begun = false
+  const body = new Readable({ read: () => room?.(), destroy (err, done) { room?.(); done(err) } })
+  function begin (): void {
+    begun = true
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-cache')
+    reply.type(type).header('x-accel-buffering', 'no').send(body)
+  }
+  await pump(items, encoding, {
+    begun: () => begun,
+    gone: () => body.destroyed || isDestroyed(reply.raw),
+    write (text) {
+      if (!begun) begin()
+      if (body.push(text)) return undefined
+      return waitFor(reply, encoding, done => {
+        room = done
+        return () => { room = undefined }
+      })
+    }
+  })
+  if (isDestroyed(reply.raw)) {
+    body.destroy()
+    return
+  }
+  if (!begun) begin()
+  body.push(null)
+  await waitFor(reply, encoding, done => {
+    reply.raw.once('finish', done)
+    return () => { reply.raw.off('finish', done) }
+  })
+}
+
+/** The receiver of batches. */
+interface Sink {
+  /** Whether anything has been sent. */
+  begun (): boolean
+  /** Whether the reader has disconnected. */
+  gone (): boolean
+  /** Takes a batch. A promise means that the buffer is full until it resolves. */
+  write (text: string): Promise<void> | undefined
+}
+
+/**
+ * Reads, encodes and writes. Items that are ready at once are written together; as soon as the source has to be
+ * awaited, the batch is written (`nextTick` runs after the last ready promise). Batches therefore do not delay text.
+ */
+async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }: Encoding<T>, sink: Sink): Promise<void> {
+  let batch = ''
+  let scheduled = false
+  let room: Promise<void> | undefined
+  OpenStreams.count++
+  const flush = (): void => {
+    scheduled = false
+    if (batch === '' || sink.gone()) return
+    const text = batch
+    batch = ''
+    room = sink.write(text)
+  }
+  try {
+    for await (const item of items) {
+      const text = encode(item)
+      if (typeof text === 'string') batch += text
+      else {
+        for (const piece of text) {
+          await takeTurn()
+          batch += piece
+          flush()
+          await room
+          if (sink.gone()) return
+        }
+      }
+      if (batch.length >= BATCH_CHARS) flush()
+      else if (!scheduled && batch !== '') {
+        scheduled = true
+        process.nextTick(flush)
+      }
+      if (room !== undefined) {
+        await room
+        room = undefined
+      }
+      if (sink.gone()) return
+    }
+    batch += end
+  } catch (err) {
+    if (sink.gone()) return
+    if (!sink.begun() && batch === '') throw err
+    batch += onFailure(err)
+  } finally {
+    OpenStreams.count--
+  }
+  flush()
+  await room
+}
+
+/** Waits for the event of `listen`, or for the reader to disconnect; after `stallMs` it disconnects the reader. */
+function waitFor ({ raw }: FastifyReply, { signal, stallMs = MAX_STALL_MS }: Encoding<never>,
+  listen: (done: () => void) => () => void): Promise<void> {
+  return new Promise(resolve => {
+    const done = (): void => {
+      clearTimeout(timer)
+      unlisten()
+      raw.off('close', done)
+      signal.removeEventListener('abort', leave)
+      resolve()
+    }
+    const leave = (): void => { if (isDestroyed(raw)) done() }
+    const timer = setTimeout(() => {
+      raw.destroy()
+      done()
+    }, stallMs)
+    const unlisten = listen(done)
+    raw.on('close', done)
+    signal.addEventListener('abort', leave)
+    leave()
+  })
+}
+
+function oneLine (value: string): string {
+  return value.replace(/[\r\n\0]+/g, ' ')
+}

@@ -1,0 +1,177 @@
+import { InvalidVacNameError, InvalidVacsError, VacBusyError, VacNotFoundError } from '../basics/errors.js'
+import { isRecord } from '../basics/is-record.js'
+import { quoteName, vacRemedy } from '../basics/names.js'
+import { callback, integer, optional, readOptions, required, type OptionRules } from '../basics/options.js'
+import type { Run } from '../interpreter/interpreter-run.js'
+import { askInterpreter, runInterpreter } from '../interpreter/run-interpreter.js'
+import { RUN_LIMITS, type RunLimits } from '../interpreter/run-limits.js'
+import type { VacConfig } from '../config/schema.js'
+import type { Interpreter } from '../vac/interpreter.js'
+import { memoryBudget } from '../limits/memory-budget.js'
+import { OwnerSlots } from '../limits/owner-slots.js'
+import type { Memory } from '../vac/memory.js'
+import type { ToolAccess } from '../vac/tools.js'
+import type { Vac } from '../vac/vac.js'
+
+/** Interpreters and memory of one VAC, in place of the shared ones. */
+export interface VacParts {
+  readonly streamInterpreter?: Interpreter | undefined
+  readonly vacInterpreter?: Interpreter | undefined
+  readonly memory?: Memory | undefined
+}
+
+export interface VacsOptions {
+  /** Names, or entries by name as in `vac_config.yaml`. */
+  readonly vacs: readonly string[] | Readonly<Record<string, VacConfig>>
+  /** Answers as a stream; required unless every VAC has its own in `parts`. */
+  readonly streamInterpreter?: Interpreter | undefined
+  /** Answers once; without it the stream is collected. */
+  readonly vacInterpreter?: Interpreter | undefined
+  /** Interpreters and memory of single VACs, by name. */
+  readonly parts?: Readonly<Record<string, VacParts>> | undefined
+  /** How interpreters reach external MCP tools, as `extra.callTool`: `call` of a gateway, for example. */
+  readonly callTool?: ToolAccess['callTool']
+  /** How interpreters list those tools, as `extra.listTools`: `listTools` of a gateway, for example. */
+  readonly listTools?: ToolAccess['listTools']
+  /**
+   * Most answers in progress at once, over all VACs and protocols; one more fails with VAC_BUSY (503). An owner may
+   * have a quarter of them. It bounds the memory that slow readers hold. Default 10,000, or fewer with a small heap.
+   */
+  readonly maxConcurrent?: number | undefined
+  /** Bounds of each answer: `maxAnswerChars`, `maxStreamedChars`, `maxUnreadChars`. */
+  readonly limits?: Partial<RunLimits> | undefined
+}
+
+/** The VACs of an application: the object that every protocol plugin takes. */
+export interface Vacs {
+  readonly names: readonly string[]
+  /** @throws VAC_NOT_FOUND (404), naming a near match */
+  get (name: string): Vac
+  has (name: string): boolean
+  list (): readonly Vac[]
+  /** The number of answers in progress, over all VACs and protocols. */
+  readonly running: number
+  /**
+   * Replaces all VACs at once; answers in progress continue with the old ones. It throws and changes nothing when the
+   * options are invalid. Resolves when the last answer of the old VACs has ended: then their resources may be closed.
+   */
+  replace (options: VacsOptions): Promise<void>
+  /** Calls `listener` after each `replace`. Returns the function that stops it. */
+  onReplace (listener: () => void): () => void
+}
+
+const MAX_ANSWERS = 10_000
+/** Memory for one answer in progress, about, beside its request. */
+const ANSWER_BYTES = 16 * 1024
+
+/** Types, bounds and defaults of the options. */
+export const VACS_OPTIONS = {
+  vacs: required(optional('names, such as [\'docs\'], or entries by name', value => isRecord(value) || Array.isArray(value))),
+  streamInterpreter: callback(),
+  vacInterpreter: callback(),
+  parts: optional('an object, with the names of VACs as keys', isRecord),
+  callTool: callback(),
+  listTools: callback(),
+  maxConcurrent: integer(Math.min(MAX_ANSWERS, Math.floor(memoryBudget.limit / ANSWER_BYTES))),
+  limits: optional('an object', isRecord)
+} satisfies OptionRules<VacsOptions>
+
+const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,64}$/u
+
+/**
+ * Creates the registry of VACs.
+ * @throws INVALID_VACS, INVALID_VAC_NAME
+ * @example
+ * const agent = async function * (question) { yield `You asked: ${question}` }
+ * const vacs = createVacs({ vacs: ['demo'], streamInterpreter: agent })
+ * await app.register(vacPlugin, { vacs })
+ */
+export function createVacs (options: VacsOptions): Vacs {
+  const places = new OwnerSlots({ part: 'answers in progress', total: MAX_ANSWERS })
+  // @keyed none: the values are functions of plugins
+  const listeners = new Set<() => void>()
+  let generation = new Generation()
+  let vacs = build(options, places, generation)
+  return {
+    get names () { return [...vacs.keys()] },
+    has: name => vacs.has(name),
+    list: () => [...vacs.values()],
+    get running () { return places.taken },
+    get (name) {
+      const vac = vacs.get(name)
+      if (vac === undefined) throw new VacNotFoundError(quoteName(name), vacRemedy(name, [...vacs.keys()]))
+      return vac
+    },
+    replace (next) {
+      const old = generation
+      const fresh = new Generation()
+      vacs = build(next, places, fresh)
+      generation = fresh
+      for (const listener of [...listeners]) listener()
+      return old.retire()
+    },
+    onReplace (listener) {
+      listeners.add(listener)
+      return () => { listeners.delete(listener) }
+    }
+  }
+}
+
+/** The answers in progress of one set of VACs. */
+class Generation {
+  #running = 0
+  #retired: (() => void) | undefined
+
+  enter (): void { this.#running++ }
+
+  leave (): void { if (--this.#running === 0) this.#retired?.() }
+
+  retire (): Promise<void> {
+    return this.#running === 0 ? Promise.resolve() : new Promise(resolve => { this.#retired = resolve })
+  }
+}
+
+function build (options: VacsOptions, places: OwnerSlots, generation: Generation): Map<string, Vac> {
+  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent, callTool, listTools, limits: runLimits = {} } =
+    readOptions(VACS_OPTIONS, options, InvalidVacsError, 'createVacs')
+  const limits = readOptions(RUN_LIMITS, runLimits, InvalidVacsError, 'createVacs', 'limits.')
+  const entries: Array<[string, VacConfig]> = Array.isArray(vacs)
+    ? vacs.map((name: string) => [name, {}])
+    : Object.entries(vacs as Record<string, VacConfig>)
+  for (const name of Object.keys(parts)) {
+    if (!entries.some(([entry]) => entry === name)) {
+      throw new InvalidVacsError(`parts has the VAC ${JSON.stringify(name)}, which is not among the vacs`)
+    }
+  }
+  places.resize(maxConcurrent)
+  const admit = (owner: string | undefined): () => void => {
+    if (!places.tryTake(owner)) throw places.taken < maxConcurrent ? places.refusal() : new VacBusyError(maxConcurrent)
+    generation.enter()
+    return () => {
+      places.release(owner)
+      generation.leave()
+    }
+  }
+  const built = new Map<string, Vac>()
+  for (const [name, config] of entries) {
+    if (!VAC_NAME.test(name) || name.length > 64) throw new InvalidVacNameError(JSON.stringify(name))
+    const own: VacParts = Object.hasOwn(parts, name) ? parts[name] ?? {} : {}
+    const stream = own.streamInterpreter ?? streamInterpreter
+    if (typeof stream !== 'function') {
+      throw new InvalidVacsError(`the VAC ${JSON.stringify(name)} has no interpreter: give streamInterpreter a function`)
+    }
+    // a VAC with its own stream interpreter does not answer with the shared static one
+    const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
+    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, listTools, limits, admit })
+    const [streamed, asked] = [run(stream), run(ask)]
+    built.set(name, {
+      name,
+      config,
+      memory: own.memory,
+      openai: stream.openai,
+      stream: call => runInterpreter(streamed, call),
+      ask: call => askInterpreter(asked, call)
+    })
+  }
+  return built
+}

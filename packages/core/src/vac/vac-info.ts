@@ -1,0 +1,31 @@
+import { beginning } from '../basics/well-formed.js'
+import { Type, type Static } from '@sinclair/typebox'
+import type { Answer, Vac } from './vac.js'
+
+/** The description of a VAC for people and agents, the same in every protocol. */
+export const VacInfo = Type.Object({
+  name: Type.String(),
+  display_name: Type.String(),
+  description: Type.String(),
+  model: Type.Union([Type.String(), Type.Null()]),
+  agent: Type.Union([Type.String(), Type.Null()]),
+  memory: Type.Boolean({ description: 'whether it has a searchable knowledge base' })
+})
+export type VacInfo = Static<typeof VacInfo>
+
+export function vacInfo ({ name, config, memory }: Vac): VacInfo {
+  const { display_name: title = name, description = title, model = null, agent = null } = config
+  return { name, display_name: title, description, model, agent, memory: memory !== undefined }
+}
+
+/** Text of a source without metadata about its place, in characters. */
+const MAX_EXCERPT_CHARS = 100
+
+/** The documents that `[n]` in an answer refers to, one line each: number, source with its lines, heading. */
+export function sourceLines ({ source_documents: documents }: Pick<Answer, 'source_documents'>): string[] {
+  return documents.map(({ page_content: content, metadata: { source, heading, lines } }, i) => {
+    const place = [source, lines].filter(part => part !== undefined).join(':')
+    const about = heading === undefined ? '' : `  ${String(heading)}`
+    return `[${i + 1}] ${place + about === '' ? beginning(content, MAX_EXCERPT_CHARS) : place + about}`
+  })
+}

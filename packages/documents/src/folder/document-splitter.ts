@@ -1,0 +1,95 @@
+import { on } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type { Log } from '@polyvac/core'
+import { isMissingThread } from '@polyvac/core/plugin'
+import { damageOf } from '../formats/formats.js'
+import type { Passage } from '../formats/passages.js'
+import { splitDocument } from '../formats/split-document.js'
+import type { SplitJob, SplitPart } from '../formats/split-thread.js'
+import { limitTime } from '../time-limit.js'
+
+/** A longer document, in characters, is split in a thread, since splitting it would block the event loop. */
+const MAX_SPLIT_IN_PLACE = 16 * 1024
+
+/** Longest time for splitting a document, in ms; a hostile one may need hours. */
+const MAX_SPLIT_MS = 20_000
+
+/** Heap of the thread, in MiB. */
+const MAX_THREAD_MIB = 256
+
+function reasonOf (err: unknown): string {
+  return isMissingThread(err)
+    ? 'its thread has no file in a bundle: leave @polyvac/documents out of the bundle (`external`) and install it beside it'
+    : (err as Error).message
+}
+
+/** Splits the documents of one refresh; close it at its end. */
+export class DocumentSplitter {
+  readonly #log: Log
+  #thread: Worker | undefined
+
+  constructor (log: Log) {
+    this.#log = log
+  }
+
+  /**
+   * The passages of a document; a short one is split when they are asked for. With a log line, empty on a failure, and
+   * undefined where it takes too long.
+   */
+  async split (source: string, text: string | Uint8Array, signal: AbortSignal): Promise<Passage[] | (() => Passage[]) | undefined> {
+    if (typeof text === 'string' && text.length <= MAX_SPLIT_IN_PLACE) {
+      const damage = damageOf(source, text)
+      if (damage === undefined) return () => this.#splitInPlace(source, text)
+      this.#logDamage(source, damage)
+      return []
+    }
+    const limit = limitTime(MAX_SPLIT_MS, signal)
+    const passages: Passage[] = []
+    try {
+      const thread = this.#thread ??= new Worker(new URL('../formats/split-thread.js', import.meta.url), {
+        resourceLimits: { maxOldGenerationSizeMb: MAX_THREAD_MIB }
+      })
+      const parts = on(thread, 'message', { signal: limit.signal }) as AsyncIterableIterator<[SplitPart]>
+      thread.postMessage({ source, text } satisfies SplitJob)
+      for await (const [{ passages: some, end, leftOut, problem }] of parts) {
+        if (problem !== undefined) this.#logDamage(source, problem)
+        passages.push(...some)
+        if (!end) continue
+        if (leftOut > 0) this.#log.warn({ source, leftOut }, 'the end of the file is left out: it has too many passages')
+        return passages
+      }
+    } catch (err) {
+      await this.close()
+      signal.throwIfAborted()
+      this.#logProblem(source, limit.isLate() ? 'it takes too long' : reasonOf(err))
+      if (limit.isLate()) return undefined
+    } finally {
+      limit.end()
+    }
+    return []
+  }
+
+  /** What one file has must not end the refresh of all. */
+  #splitInPlace (source: string, text: string): Passage[] {
+    try {
+      return splitDocument(source, text)
+    } catch (err) {
+      this.#logProblem(source, (err as Error).message)
+      return []
+    }
+  }
+
+  #logProblem (source: string, reason: string): void {
+    this.#log.warn({ source, reason }, 'file left out: it cannot be split into passages')
+  }
+
+  #logDamage (source: string, reason: string): void {
+    this.#log.warn({ source, reason }, 'file left out: it cannot be read')
+  }
+
+  /** Ends the thread. */
+  async close (): Promise<void> {
+    await this.#thread?.terminate()
+    this.#thread = undefined
+  }
+}

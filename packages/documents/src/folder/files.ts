@@ -1,0 +1,181 @@
+import { isUtf8 } from 'node:buffer'
+import { opendir, realpath, stat } from 'node:fs/promises'
+import type { Dirent } from 'node:fs'
+import { extname, join, sep } from 'node:path'
+import ignore from 'ignore'
+import { readBoundedFile, unlessAborted, within } from '@polyvac/core/plugin'
+import { PARSERS } from '../formats/formats.js'
+import type { FolderSettings } from './folder-options.js'
+
+export interface FoundFile {
+  /** Path relative to the folder, with forward slashes. */
+  readonly source: string
+  readonly path: string
+  readonly size: number
+  /** Modification time in ms. */
+  readonly mtime: number
+}
+
+/** Folders deeper than this are left out: a loop of mounts would never end. */
+const MAX_DEPTH = 64
+/** Folders and files read at the same time. */
+const PARALLEL = 16
+
+/** Most files and folders that are looked at, of any kind: a wrong path may name a whole disk, or /proc. */
+const MAX_ENTRIES = 1_000_000
+/** Entries read from a folder at a time. */
+const ENTRIES_AT_ONCE = 256
+/** Longest time for reading a file, in ms: a network drive may not answer. */
+const MAX_READ_MS = 30_000
+
+/** In a name they would forge lines of logs and of citations. */
+const CONTROL = /\p{Cc}|[\u2028\u2029]/u
+
+const ALWAYS_IGNORED = ['node_modules']
+
+/** The files of the folder to index, by name. Files beyond the limits of size and number are logged. */
+export async function listFiles (settings: FolderSettings, signal: AbortSignal): Promise<FoundFile[]> {
+  const { root, maxFiles } = settings
+  const rules = ignore().add([...ALWAYS_IGNORED, ...settings.ignore])
+  // @keyed none: it lives for one listing of a folder of the configuration; maxFiles and MAX_ENTRIES
+  const files: FoundFile[] = []
+  // @keyed none: it lives for one listing of a folder of the configuration; maxFiles and MAX_ENTRIES
+  const seen = new Set<string>([root])
+  let level: { path: string, source: string }[] = [{ path: root, source: '' }]
+  let entries = 0
+  const look = async (folder: typeof level[number], entry: Dirent, next: typeof level): Promise<void> => {
+    if (entry.name.startsWith('.')) return
+    const source = folder.source === '' ? entry.name : `${folder.source}/${entry.name}`
+    const path = join(folder.path, entry.name)
+    const isFile = entry.isFile()
+    if (isFile && !settings.extensions.has(extname(entry.name).toLowerCase())) return
+    if (rules.ignores(isFile || entry.isSymbolicLink() ? source : `${source}/`)) return
+    if (CONTROL.test(entry.name)) {
+      settings.warnOnce(source, { source }, 'left out: its name has control characters')
+      return
+    }
+    if (entry.isSymbolicLink() && !await leadsInside(path, root)) return
+    const info = isFile || entry.isSymbolicLink() ? await stat(path).catch(() => undefined) : undefined
+    if (entry.isDirectory() || info?.isDirectory() === true) {
+      const real = entry.isDirectory() ? path : await realpath(path)
+      // a link to a parent folder would never end
+      if (seen.has(real)) return
+      seen.add(real)
+      next.push({ path, source })
+      return
+    }
+    if (info?.isFile() !== true || !settings.extensions.has(extname(entry.name).toLowerCase())) return
+    if (info.size > settings.maxFileBytes) {
+      const fields = { source, bytes: info.size, maxFileBytes: settings.maxFileBytes }
+      settings.warnOnce(source, fields, 'file left out: it is longer than maxFileBytes')
+      return
+    }
+    if (files.length <= maxFiles) files.push({ source, path, size: info.size, mtime: info.mtimeMs })
+  }
+  for (let depth = 0; level.length > 0 && depth < MAX_DEPTH; depth++) {
+    // @keyed none: it lives for one listing of a folder of the configuration; maxFiles and MAX_ENTRIES
+    const next: typeof level = []
+    await inParallel(level, async folder => {
+      try {
+        // not all at once: a folder may have a million entries
+        for await (const some of entriesOf(folder.path)) {
+          signal.throwIfAborted()
+          if (files.length > maxFiles || (entries += some.length) > MAX_ENTRIES) return
+          await inParallel(some, entry => look(folder, entry, next))
+        }
+      } catch (error) {
+        signal.throwIfAborted()
+        if (folder.source === '') throw error
+        settings.warnOnce(folder.source, { folder: folder.source, code: (error as NodeJS.ErrnoException).code }, 'folder cannot be read, left out')
+      }
+    })
+    level = files.length > maxFiles || entries > MAX_ENTRIES ? [] : next
+  }
+  if (entries > MAX_ENTRIES) settings.warnOnce('', { entries: MAX_ENTRIES }, 'some files left out: the folder has too many entries')
+  files.sort((a, b) => a.source < b.source ? -1 : 1)
+  if (files.length > maxFiles) {
+    settings.warnOnce('', { maxFiles }, 'some files left out: the folder holds more than maxFiles')
+    files.length = maxFiles
+  }
+  return files
+}
+
+/** The entries of a folder, some at a time. */
+async function * entriesOf (path: string): AsyncGenerator<Dirent[]> {
+  let some: Dirent[] = []
+  for await (const entry of await opendir(path, { bufferSize: ENTRIES_AT_ONCE })) {
+    if (some.push(entry) < ENTRIES_AT_ONCE) continue
+    yield some
+    some = []
+  }
+  yield some
+}
+
+/** A file that was not read, for a reason that may pass: it is gone, locked, or too many files are open. */
+export const UNREADABLE = Symbol('unreadable')
+
+/**
+ * The text of a file without byte order mark and NULs, or its bytes where a parser reads it; undefined where it leads
+ * out of the folder, or, with a log, is not text.
+ */
+export async function readDocument ({ path, source }: Pick<FoundFile, 'path' | 'source'>, settings: FolderSettings,
+  signal?: AbortSignal): Promise<string | Uint8Array | undefined | typeof UNREADABLE> {
+  let bytes: Buffer | undefined
+  try {
+    const reading = within(readBoundedFile(path, settings.maxFileBytes), MAX_READ_MS, (): never => { throw new Error('it does not arrive') })
+    bytes = await (signal === undefined ? reading : unlessAborted(reading, signal))
+    // a link may have replaced the file, or a folder above it, since it was listed
+    if (!await leadsInside(path, settings.root)) return undefined
+  } catch (error) {
+    signal?.throwIfAborted()
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT') settings.warnOnce(`${source} ${code ?? message}`, { source, code, reason: message }, 'file cannot be read, left out')
+    return UNREADABLE
+  }
+  if (extname(source).toLowerCase() in PARSERS) return new Uint8Array(bytes)
+  const text = decodeText(bytes)
+  if (text === undefined) settings.warnOnce(source, { source }, 'file left out: it is not text')
+  return text?.replaceAll('\0', ' ')
+}
+
+/** UTF-16 or UTF-8 by a byte order mark, UTF-8, or windows-1252; undefined for what is not text. */
+function decodeText (bytes: Buffer): string | undefined {
+  const mark = bytes.subarray(0, 3).toString('hex')
+  if (mark.startsWith('fffe')) return new TextDecoder('utf-16le').decode(bytes)
+  if (mark.startsWith('feff')) return new TextDecoder('utf-16be').decode(bytes)
+  if (bytes.subarray(0, 8_192).includes(0)) return undefined
+  const text = new TextDecoder('utf-8').decode(bytes)
+  return isUtf8(bytes) || mark === 'efbbbf' || hasMoreLetters(text) ? text : decodeWindows1252(bytes)
+}
+
+/** Whether text beyond ASCII is rather UTF-8 with some damage, such as a letter that was cut, than another encoding. */
+function hasMoreLetters (text: string): boolean {
+  let letters = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code > 0x7f) letters += code === 0xfffd ? -1 : 1
+  }
+  return letters > 0
+}
+
+/** The characters of windows-1252 that Latin-1 does not have, from 0x80 on. */
+const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
+
+/** Some releases of Node.js decode 0x80 to 0x9f as Latin-1. */
+function decodeWindows1252 (bytes: Buffer): string {
+  return bytes.toString('latin1').replace(/[\x80-\x9f]/g, control => WINDOWS_1252[control.charCodeAt(0) - 0x80] as string)
+}
+
+/** Whether a path, all links followed, lies within the folder. */
+export async function leadsInside (path: string, root: string): Promise<boolean> {
+  const real = await realpath(path).catch(() => undefined)
+  return real !== undefined && real.startsWith(root.endsWith(sep) ? root : root + sep)
+}
+
+async function inParallel<T> (items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  let next = 0
+  const lane = async (): Promise<void> => {
+    while (next < items.length) await work(items[next++] as T)
+  }
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, items.length) }, lane))
+}

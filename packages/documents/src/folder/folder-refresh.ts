@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { DocumentSplitter } from './document-splitter.js'
+import { listFiles, readDocument, UNREADABLE, type FoundFile } from './files.js'
+import type { FolderSettings, IndexProgress } from './folder-options.js'
+import type { IndexedDocument, PassageIndex } from '../search/passage-index.js'
+
+/** Documents written together, in characters. */
+const BATCH_CHARACTERS = 128 * 1024
+/** Files read ahead of the one being written, so that reading and indexing overlap. */
+const READ_AHEAD = 8
+/** Ends the stamp of a file that took too long to split, perhaps since the machine was busy. */
+const LATE = 'late'
+
+export interface Refresh {
+  /** Documents written or removed. */
+  readonly changed: number
+  /** Equal for folders whose files have equal names, sizes and times; undefined where a file could not be read. */
+  readonly fingerprint: string | undefined
+}
+
+/**
+ * Updates an index from the files of its folder: new and changed ones are read, split and written, missing ones are
+ * removed. With the fingerprint of the last refresh, an unchanged folder is only listed.
+ */
+export async function refreshIndex (index: PassageIndex, settings: FolderSettings, signal: AbortSignal,
+  last: string | undefined, onProgress: (progress: IndexProgress) => void): Promise<Refresh> {
+  const files = await listFiles(settings, signal)
+  const fingerprint = fingerprintOf(files)
+  if (fingerprint === last) return { changed: 0, fingerprint }
+  const stamps = index.stamps()
+  const changed = files.filter(file => {
+    const stamp = stamps.get(file.source)
+    return stamp?.startsWith(stampOf(file)) !== true || (stamp === stampOf(file) + LATE && !settings.late.has(file.source + stamp))
+  })
+  let unread = 0
+  let done = files.length - changed.length
+  let written = 0
+  let { passages } = index.stats()
+  const report = (): void => { onProgress({ files: files.length, done, passages }) }
+  report()
+  for await (const batch of batches(index, settings, changed, stamps, signal)) {
+    passages += await index.upsert(batch.documents, { signal })
+    written += batch.documents.length
+    done += batch.files
+    unread += batch.unread
+    report()
+  }
+  for (const file of files) stamps.delete(file.source)
+  await index.remove(stamps.keys(), { signal })
+  if (written + stamps.size > 0) {
+    passages = index.stats().passages
+    report()
+  }
+  return { changed: written + stamps.size, fingerprint: unread > 0 ? undefined : fingerprint }
+}
+
+async function * batches (index: PassageIndex, settings: FolderSettings, files: readonly FoundFile[],
+  stamps: ReadonlyMap<string, string>, signal: AbortSignal): AsyncGenerator<{ documents: IndexedDocument[], files: number, unread: number }> {
+  const splitter = new DocumentSplitter(settings.log)
+  try {
+    yield * splitBatches(index, settings, files, stamps, signal, splitter)
+  } finally {
+    await splitter.close()
+  }
+}
+
+async function * splitBatches (index: PassageIndex, settings: FolderSettings, files: readonly FoundFile[],
+  stamps: ReadonlyMap<string, string>, signal: AbortSignal, splitter: DocumentSplitter): ReturnType<typeof batches> {
+  let documents: IndexedDocument[] = []
+  let characters = 0
+  let count = 0
+  let unread = 0
+  for await (const { file, text } of readAhead(files, settings, signal)) {
+    signal.throwIfAborted()
+    count++
+    if (text === UNREADABLE) {
+      // without a new stamp the next refresh reads it
+      unread++
+      continue
+    }
+    // a file that is not text is recorded without passages, so that later refreshes do not read it again
+    const hash = createHash('sha256').update(text ?? '').digest('base64url').slice(0, 16)
+    const stamp = `${stampOf(file)}${hash}`
+    if (stamps.get(file.source)?.endsWith(`:${hash}`) === true) {
+      index.restamp(file.source, stamp)
+      continue
+    }
+    // a short one is split when it is written: waiting passages would outlive the garbage collector's young generation
+    const passages = text === undefined ? [] : await splitter.split(file.source, text, signal)
+    const late = stampOf(file) + LATE
+    // tried again by each process once: a hostile document takes as long at each refresh
+    if (passages === undefined) settings.late.add(file.source + late)
+    documents.push({ source: file.source, stamp: passages === undefined ? late : stamp, passages: passages ?? [] })
+    characters += text?.length ?? 0
+    if (characters >= BATCH_CHARACTERS) {
+      yield { documents, files: count, unread }
+      documents = []
+      characters = count = unread = 0
+    }
+  }
+  yield { documents, files: count, unread }
+}
+
+interface ReadFile { readonly file: FoundFile, readonly text: Awaited<ReturnType<typeof readDocument>> }
+
+async function * readAhead (files: readonly FoundFile[], settings: FolderSettings, signal: AbortSignal):
+AsyncGenerator<ReadFile> {
+  const reading: Promise<ReadFile>[] = []
+  for (const file of files) {
+    const one = readDocument(file, settings, signal).then((text): ReadFile => ({ file, text }))
+    one.catch(() => undefined)
+    reading.push(one)
+    if (reading.length >= READ_AHEAD) yield await (reading.shift() as typeof one)
+  }
+  for (const one of reading) yield await one
+}
+
+/** Size and time show most changes; the hash after them avoids a rewrite where only the time changed. */
+function stampOf (file: FoundFile): string {
+  return `${file.size}:${file.mtime}:`
+}
+
+function fingerprintOf (files: readonly FoundFile[]): string {
+  const hash = createHash('sha256')
+  for (const file of files) hash.update(`${file.source}\0${stampOf(file)}\0`)
+  return hash.digest('base64url')
+}

@@ -1,0 +1,69 @@
+// The optional packages that call models, and the reasons for their failures.
+import { isMissingModule, MemoryBudgetError } from '@polyvac/core/plugin'
+import { ModelRedirectError, ModelSdkMissingError } from '../errors.js'
+
+/** Codes of connections that could not be opened. */
+const UNREACHED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
+const UNREACHABLE = 'the server cannot be reached'
+
+/** Why a model returned no complete answer, or no vectors. The text contains nothing from the server. */
+export class ModelError extends Error {
+  constructor (readonly reason: string, options?: ErrorOptions) {
+    super(reason, options)
+  }
+}
+
+/** Loads optional packages of 27 MB at first use: most installations have no model. Fails with ModelError. */
+export async function loadSdk (): Promise<[typeof import('ai'), typeof import('@ai-sdk/openai-compatible')]> {
+  try {
+    return await Promise.all([import('ai'), import('@ai-sdk/openai-compatible')])
+  } catch (error) {
+    if (!isMissingModule(error)) throw error
+    const cause = Object.assign(new ModelSdkMissingError(), { cause: error })
+    throw new ModelError(cause.message, { cause })
+  }
+}
+
+/** Causes of an error that are looked through: the SDK wraps what a request throws. */
+const MAX_CAUSES = 8
+
+function * causesOf (error: unknown): Generator<object> {
+  let one = error as { cause?: unknown, lastError?: unknown } | null | undefined
+  for (let i = 0; i < MAX_CAUSES && typeof one === 'object' && one !== null; i++) {
+    yield one
+    one = (one.lastError ?? one.cause) as typeof one
+  }
+}
+
+/** What a call of a model fails with: the refusal of the memory budget, or a ModelError. */
+export function modelFailure (error: unknown): Error {
+  const causes = [...causesOf(error)]
+  return causes.find((one): one is Error => one instanceof MemoryBudgetError || one instanceof ModelError) ??
+    new ModelError(reasonOf(error), { cause: error })
+}
+
+/** The error with its own code and remedy behind a ModelError, where there is one. */
+export function codedCause (error: ModelError): Error | undefined {
+  return [...causesOf(error)].find((one): one is Error => one instanceof ModelSdkMissingError || one instanceof ModelRedirectError)
+}
+
+/** The kind of failure, without the server's text, which may contain keys or prompts. */
+export function reasonOf (error: unknown): string {
+  if (error instanceof ModelError) return error.reason
+  const { statusCode, lastError, name, message, cause, code } = error as
+    { statusCode?: unknown, lastError?: unknown, name?: unknown, message?: unknown, cause?: unknown, code?: unknown }
+  if (lastError !== undefined) return reasonOf(lastError)
+  if (typeof statusCode === 'number' && statusCode >= 400) return `HTTP ${statusCode}`
+  if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return `${UNREACHED.has(code) ? UNREACHABLE : 'connection failed'} (${code})`
+  // Node refuses some ports, and host names with several addresses fail, without a code
+  if (name === 'AI_APICallError' && statusCode === undefined && /^Cannot connect/.test(String(message)) && !hasCode(cause)) return UNREACHABLE
+  if (cause !== undefined && cause !== null) return reasonOf(cause)
+  if (name === 'TimeoutError') return 'the server did not answer in time'
+  if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError' || name === 'SyntaxError') return 'the server sent an unreadable response'
+  if (error instanceof TypeError) return 'the connection broke'
+  return 'the server reported an error'
+}
+
+function hasCode (error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error
+}

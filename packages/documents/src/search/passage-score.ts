@@ -1,0 +1,229 @@
+import type { Language } from '../language/languages.js'
+import type { QueryTerms, QueryTerm } from './query-terms.js'
+import { TermMatcher } from './query-terms.js'
+import { GENERAL_WORDS } from '../language/stop-words.js'
+import { queryWords, spaced, WORD } from '../language/terms.js'
+import type { Passage } from '../formats/passages.js'
+
+/** How well a passage matches a query, each 0 to 1 unless a comment states otherwise. */
+export interface PassageFit {
+  /** Weight of the terms that are in the passage, its headings or its file name; 0 and more. */
+  readonly found: number
+  /** The rest of the weight of all terms, which is above 0. */
+  readonly missing: number
+  /** How near to one another the terms are in the text. */
+  readonly proximity: number
+  /** BM25 over text, headings and name, as a share of the highest possible one. */
+  readonly bm25: number
+  /** How well a heading, or the file name, has the words of the query and no others; 0 to 0.75. */
+  readonly heading: number
+  /** How many terms have a weight in `found`: one alone may be there by chance. */
+  readonly terms: number
+  /** Words of the text: a long one has some of the terms by chance. */
+  readonly words: number
+  /** Whether the query has a name that no passage of the index has. */
+  readonly hasAbsentName: boolean
+  /** How near the passage is in meaning; undefined where that is not known. */
+  readonly likeness: number | undefined
+}
+
+const BM25_K1 = 1.2
+const BM25_B = 0.5
+/** Words of a passage of average length. */
+const AVERAGE_WORDS = 120
+/** A term in the last heading counts like this many in the text. */
+const LAST_HEADING_WEIGHT = 3
+/** Proximity is measured among the terms with the highest weights: the pairs grow with the square. */
+const MAX_NEAR_TERMS = 16
+/** Positions of a term that are compared, in a passage. */
+const MAX_POSITIONS = 32
+/** Weight of a term that is part of many questions, in headings. */
+const GENERAL_SHARE = 0.5
+const HEADING_SHARE = 0.6
+const NAME_SHARE = 0.15
+
+/** Weights of the fit for the order of passages. */
+const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, code: 0.1, likeness: 1 } as const
+/** Likeness of a passage without a vector beside others with one. */
+const UNKNOWN_LIKENESS = 0.15
+
+/** Logistic regression over questions of which a third have no answer: see docs/decisions/0022, also for `passages`. */
+const LOGISTIC = {
+  bm25: 10.36, proximity: 1.62, heading: 5.05, found: 0.077, missing: -0.027, perTerm: -0.607, words: -0.399, passages: -0.38, constant: 0.76
+} as const
+/** What a name that no passage has takes off the sum: "a server in Python" is not about one in another language. */
+const ABSENT_NAME = 1.5
+/** In English, odds against the passage are higher than the regression has them: its sum counts this many times. */
+const ODDS_AGAINST = 1.3
+/** The highest probability: some questions have all their words in a passage that does not answer them. */
+const MOST = 0.98
+/** Passages that are added to those of an index: in the smallest ones their number means little. */
+const MORE_PASSAGES = 10
+/** The same for the words of a passage. */
+const MORE_WORDS = 10
+/** The same for a passage with a vector; `words` is the weight of the sum above, but at least of MIN_WORDS. */
+const MEANING = { words: 0.37, likeness: 6.43, constant: -0.72 } as const
+const MIN_WORDS = -10
+
+/**
+ * The value that passages for one query are ordered by.
+ * @param hasCode whether the query may ask for code, and the passage has a block of it
+ */
+export function orderOf (fit: PassageFit, hasCode: boolean): number {
+  const coverage = fit.found / (fit.found + fit.missing)
+  return ORDER.bm25 * fit.bm25 + ORDER.coverage * coverage + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading +
+    (hasCode ? ORDER.code : 0) + ORDER.likeness * (fit.likeness ?? UNKNOWN_LIKENESS)
+}
+
+/**
+ * The probability that a passage answers the query, where it is the best of an index with so many passages.
+ * @param language that of the query
+ */
+export function probabilityOf (fit: PassageFit, passages: number, language: Language = 'en'): number {
+  const sum = LOGISTIC.bm25 * fit.bm25 + LOGISTIC.proximity * fit.proximity + LOGISTIC.heading * fit.heading +
+    LOGISTIC.found * fit.found + LOGISTIC.missing * fit.missing + LOGISTIC.perTerm / Math.max(1, fit.terms) +
+    LOGISTIC.words * Math.log(fit.words + MORE_WORDS) + LOGISTIC.passages * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant -
+    (fit.hasAbsentName ? ABSENT_NAME : 0)
+  const all = fit.likeness === undefined
+    ? sum * (sum < 0 && language === 'en' ? ODDS_AGAINST : 1)
+    : MEANING.words * Math.max(MIN_WORDS, sum) + MEANING.likeness * fit.likeness + MEANING.constant
+  return MOST / (1 + Math.exp(-all))
+}
+
+/** Compares passages with one query. */
+export class PassageScorer {
+  readonly #terms: readonly QueryTerm[]
+  readonly #matcher: TermMatcher
+  readonly #total: number
+  readonly #hasAbsentName: boolean
+  readonly #near: readonly number[]
+  readonly #general: readonly number[]
+  // @keyed none: it lives for one search; MAX_COMPARED passages
+  readonly #headings = new Map<string, number>()
+  // @keyed none: it lives for one search; MAX_COMPARED passages
+  readonly #names = new Map<string, number>()
+
+  constructor (query: QueryTerms) {
+    this.#terms = query.terms
+    this.#matcher = new TermMatcher(query)
+    this.#total = query.terms.reduce((sum, { weight }) => sum + weight, 0) || 1
+    this.#hasAbsentName = query.terms.some(({ isAbsentName }) => isAbsentName === true)
+    this.#near = [...query.terms.keys()].sort((a, b) => this.#weight(b) - this.#weight(a)).slice(0, MAX_NEAR_TERMS)
+    this.#general = query.terms.map(({ stems, weight }) => stems.some(stem => GENERAL_WORDS.has(stem)) ? weight * GENERAL_SHARE : weight)
+  }
+
+  fit ({ source, heading, content }: Pick<Passage, 'heading' | 'content'> & { readonly source: string }, likeness?: number): PassageFit {
+    const { positions, shares, words } = this.#read(content)
+    const headings = heading.split(' > ')
+    const last = this.#matcher.termsIn(headings.at(-1) as string)
+    const name = this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))
+    const above = this.#matcher.termsIn(headings.slice(0, -1).join(' '))
+    let found = 0
+    let terms = 0
+    let bm25 = 0
+    const length = BM25_K1 * (1 - BM25_B + BM25_B * words / AVERAGE_WORDS)
+    for (const term of this.#terms.keys()) {
+      const tf = (positions[term]?.length ?? 0) + (last.has(term) ? LAST_HEADING_WEIGHT : 0) + (above.has(term) || name.has(term) ? 1 : 0)
+      if (tf === 0) continue
+      const share = Math.max(shares[term] ?? 0, last.get(term) ?? 0, above.get(term) ?? 0, name.get(term) ?? 0)
+      const weight = this.#weight(term) * share
+      found += weight
+      terms += share
+      bm25 += weight * tf / (tf + length)
+    }
+    return {
+      found,
+      missing: this.#total - found,
+      proximity: this.#proximity(positions),
+      bm25: bm25 / this.#total,
+      heading: this.#headingFit(heading, source),
+      terms,
+      words,
+      hasAbsentName: this.#hasAbsentName,
+      likeness
+    }
+  }
+
+  /** The positions of each term in a text, and its number of words. */
+  #read (content: string): { positions: readonly (number[] | undefined)[], shares: readonly (number | undefined)[], words: number } {
+    const text = spaced(content)
+    const positions: (number[] | undefined)[] = []
+    const shares: (number | undefined)[] = []
+    let words = 0
+    for (const [word] of text.matchAll(WORD)) {
+      words++
+      for (const term of this.#matcher.termsOf(word)) {
+        const places = positions[term] ??= []
+        shares[term] = Math.max(shares[term] ?? 0, this.#matcher.shareOf(word))
+        if (places.length < MAX_POSITIONS) places.push(words)
+      }
+    }
+    return { positions, shares, words }
+  }
+
+  /** The sum over the pairs of found terms of the lower weight, less with the distance, as a share of all pairs. */
+  #proximity (positions: readonly (readonly number[] | undefined)[]): number {
+    let near = 0
+    let all = 0
+    for (const [index, a] of this.#near.entries()) {
+      for (const b of this.#near.slice(index + 1)) {
+        const weight = this.#weight(b)
+        all += weight
+        const [first, second] = [positions[a], positions[b]]
+        if (first !== undefined && second !== undefined) near += weight / (1 + (distance(first, second) - 1) / 4)
+      }
+    }
+    return all === 0 ? (positions.some(places => places !== undefined) ? 1 : 0) : near / all
+  }
+
+  #headingFit (heading: string, source: string): number {
+    const key = `${heading}\0${source}`
+    let fit = this.#headings.get(key)
+    if (fit === undefined) this.#headings.set(key, fit = this.#compareHeadings(heading, source))
+    return fit
+  }
+
+  #compareHeadings (heading: string, source: string): number {
+    const headings = heading === '' ? [] : heading.split(' > ')
+    let best = 0
+    for (const [index, text] of headings.entries()) {
+      // without the heading's function words, as for the question
+      const words = queryWords(text).flatMap(word => [word, ...word.parts])
+      if (words.length === 0) continue
+      const found = words.flatMap(({ text }) => [...this.#matcher.termsIn(text)])
+      const depth = index === headings.length - 1 ? 1 : 0.5
+      best = Math.max(best, this.#share(new Map(found)) * (0.4 + 0.6 * found.length / words.length) * depth)
+    }
+    let name = this.#names.get(source)
+    if (name === undefined) this.#names.set(source, name = this.#share(this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))))
+    return HEADING_SHARE * best + NAME_SHARE * name
+  }
+
+  #share (found: ReadonlyMap<number, number>): number {
+    let matched = 0
+    let total = 0
+    for (const [term, weight] of this.#general.entries()) {
+      total += weight
+      matched += weight * (found.get(term) ?? 0)
+    }
+    return total === 0 ? 0 : matched / total
+  }
+
+  /** Of a text that has the term. */
+  #weight (term: number): number {
+    const { weight, likeness } = this.#terms[term] as QueryTerm
+    return weight * likeness
+  }
+}
+
+/** The least distance between two places of two sorted lists, 1 and more. */
+function distance (first: readonly number[], second: readonly number[]): number {
+  let least = Infinity
+  for (let i = 0, j = 0; i < first.length && j < second.length;) {
+    const [a, b] = [first[i] as number, second[j] as number]
+    least = Math.min(least, Math.abs(a - b))
+    if (a < b) i++
+    else j++
+  }
+  return Math.max(1, least)
+}
