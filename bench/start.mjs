@@ -7,7 +7,7 @@ import { figure } from './parts/figure.mjs'
 import { max, median } from './parts/statistics.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const CLI = fileURLToPath(new URL('../apps/host/dist/command/cli.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../apps/polyvac/dist/cli.js', import.meta.url))
 const STARTS = 5
 
 export const title = 'Start of the host on this repository'

@@ -74,9 +74,9 @@ const parts = {
   attributes: attributesTable,
   'tasks: transitions': transitionsTable,
   'mcp features': featuresTable,
-  'template: interpreter.mjs': () => fileBlock('js file=interpreter.mjs', 'apps/host/templates/model/interpreter.mjs'),
-  'template: vac_config.yaml': () => fileBlock('yaml serve', 'apps/host/templates/model/vac_config.yaml'),
-  help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/host/dist/command/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
+  'template: interpreter.mjs': () => fileBlock('js file=interpreter.mjs', 'apps/polyvac/templates/model/interpreter.mjs'),
+  'template: vac_config.yaml': () => fileBlock('yaml serve', 'apps/polyvac/templates/model/vac_config.yaml'),
+  help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/polyvac/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
   'routes: host': () => routesTable('host'),
   'routes: vac': () => routesTable('vac', 'openai'),
   'routes: a2a': () => routesTable('a2a'),
@@ -132,7 +132,7 @@ function interfaceTable (file, name, wanted = () => true) {
 }
 
 function sources () {
-  const folders = [...readdirSync(new URL('packages/', root)).sort().map(name => `packages/${name}/src/`), 'apps/host/src/']
+  const folders = [...readdirSync(new URL('packages/', root)).sort().map(name => `packages/${name}/src/`), 'apps/host/src/', 'apps/polyvac/src/']
   return folders.map(folder => ({
     folder, files: readdirSync(new URL(folder, root), { recursive: true }).map(String).filter(name => name.endsWith('.ts')).sort()
   }))

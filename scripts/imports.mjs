@@ -22,7 +22,8 @@ const ARROWS = {
   a2a: ['core', 'tasks'],
   'mcp-server': ['core', 'mcp-protocol', { types: 'tasks' }],
   'mcp-gateway': ['core', 'mcp-protocol'],
-  host: ['core', 'auth', 'sqlite', 'tasks', 'documents', 'vac', 'a2a', 'mcp-server', 'mcp-gateway', 'playground']
+  host: ['core', 'auth', 'sqlite', 'tasks', 'documents', 'vac', 'a2a', 'mcp-server', 'mcp-gateway', 'playground'],
+  polyvac: ['core', 'auth', 'host']
 }
 
 /** Each import: `{ from, to, type }`; paths from the root, or `to` is a package name; `type` where it is erased. */

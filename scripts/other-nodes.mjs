@@ -16,7 +16,7 @@ const PLATFORM = 'linux-x64'
 const STOP_MS = 2_000
 
 const report = new Report()
-const cli = join(root, 'apps', 'host', 'dist', 'cli.js')
+const cli = join(root, 'apps', 'polyvac', 'dist', 'cli.js')
 
 if (`${process.platform}-${process.arch}` === PLATFORM) {
   const temporary = await realpath(await mkdtemp(join(tmpdir(), 'polyvac-nodes-')))

@@ -44,7 +44,7 @@ const podsOf = (file: string): any[] => documents(file).flatMap(({ spec }) => [s
 const isOurs = ({ command, build, image }: any): boolean => command?.[0] === 'polyvac' || build !== undefined || /\bpolyvac\b/.test(String(image))
 
 test('the files are found: two Dockerfiles, two of Compose, two manifests', t => {
-  t.strictSame(dockerfiles.filter(({ isWhole }) => isWhole).map(({ file }) => short(file)).sort(), ['apps/host/templates/default/Dockerfile', 'examples/deploy/Dockerfile'])
+  t.strictSame(dockerfiles.filter(({ isWhole }) => isWhole).map(({ file }) => short(file)).sort(), ['apps/polyvac/templates/default/Dockerfile', 'examples/deploy/Dockerfile'])
   t.ok(composes.map(short).includes('examples/deploy/compose.yaml') && composes.map(short).includes('examples/telemetry/compose.yaml'))
   t.ok(manifests.map(short).includes('examples/deploy/kubernetes.yaml') && manifests.map(short).includes('examples/deploy/cloud-run.yaml'))
   t.end()
@@ -153,7 +153,7 @@ for (const { file, name, command, env, config = '' } of containers) {
     const port = await freePort()
     const start = (more: Readonly<Record<string, string>>) => {
       const { DATABASE_URL: _, POLYVAC_TOKEN_SHA256: __, ...rest } = { ...readersEnvironment, ...env }
-      const child = spawn(process.execPath, [join(root, 'apps/host/dist/command/cli.js'), ...args], { cwd: folder, env: { ...rest, PORT: String(port), ...more }, stdio: ['ignore', 'pipe', 'pipe'] })
+      const child = spawn(process.execPath, [join(root, 'apps/polyvac/dist/cli.js'), ...args], { cwd: folder, env: { ...rest, PORT: String(port), ...more }, stdio: ['ignore', 'pipe', 'pipe'] })
       let output = ''
       for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', piece => { output += String(piece) })
       t.teardown(() => { child.kill('SIGKILL') })

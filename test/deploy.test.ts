@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { parseAllDocuments } from 'yaml'
-import { readArguments } from '../apps/host/src/command/arguments.js'
+import { readArguments } from '../apps/polyvac/src/arguments.js'
 
 const HASH = 'a'.repeat(64)
 const root = fileURLToPath(new URL('..', import.meta.url))

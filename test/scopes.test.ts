@@ -4,7 +4,7 @@ import { createHost } from '@polyvac/host'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { Writable } from 'node:stream'
 import { test, type Test } from 'tap'
-import { published } from '../apps/host/test/command.js'
+import { published } from './fixtures/command.js'
 
 const SCOPES: Readonly<Record<string, readonly string[] | undefined>> = {
   all: undefined,

@@ -6,9 +6,9 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-const host = dirname(createRequire(import.meta.url).resolve('@polyvac/host/package.json'))
+const command = dirname(createRequire(import.meta.url).resolve('polyvac/package.json'))
 
-await withService('polyvac start', [join(host, 'dist', 'cli.js'), 'start'], askAgents)
+await withService('polyvac start', [join(command, 'dist', 'cli.js'), 'start'], askAgents)
 await withService('server.js', ['server.js'], async (url, service) => {
   assert.deepEqual(await (await fetch(`${url}/about`)).json(), { agents: ['friendly', 'brief'] })
   await askAgents(url, service)

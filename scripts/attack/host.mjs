@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { SECRET } from './secret.mjs'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
-export const cli = join(root, 'apps/host/dist/command/cli.js')
+export const cli = join(root, 'apps/polyvac/dist/cli.js')
 export const probe = new URL('./probe.mjs', import.meta.url).href
 const watchdog = new URL('../../test/fixtures/loop-watchdog.mjs', import.meta.url).href
 const MAX_START_MS = 60_000

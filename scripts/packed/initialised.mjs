@@ -70,7 +70,7 @@ export async function initialised (packed, temporary, check) {
 
   const agent = join(temporary, 'agent')
   await check('polyvac init --template model of a clone installs unchanged, and lists its tools', async () => {
-    await run(process.execPath, [join(root, 'apps', 'host', 'dist', 'cli.js'), 'init', '--template', 'model', agent])
+    await run(process.execPath, [join(root, 'apps', 'polyvac', 'dist', 'cli.js'), 'init', '--template', 'model', agent])
     await installUnchanged(agent)
     await run(process.execPath, [cli(agent), 'check'], { cwd: agent })
     assert.match(await run('npm', ['run', '--silent', 'tools'], { cwd: agent }), /files read_text_file/)
@@ -96,7 +96,7 @@ async function asked (service, { also = async () => {}, throughNpm = false, toke
 }
 
 function cli (folder) {
-  return join(folder, 'node_modules', '@polyvac', 'host', 'dist', 'cli.js')
+  return join(folder, 'node_modules', 'polyvac', 'dist', 'cli.js')
 }
 
 async function freePort () {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { root } from '../../apps/host/test/command.js'
+import { root } from '../fixtures/command.js'
 
 /** The one file that compares owners and scopes to decide about access. */
 const ACCESS = 'packages/core/src/access/access.ts'
@@ -31,7 +31,7 @@ const OTHERS: ReadonlyArray<readonly [file: string, part: string, reason: string
   ['packages/tasks/src/postgres/worker.ts', 'row.owner === owner', 'counts the share of an owner'],
   ['packages/tasks/src/sqlite/outbox-rows.ts', 'full.owner === owner', 'counts the share of an owner'],
   ['apps/host/src/protocols.ts', 'vacs.list().map(', 'names the scopes that clients may ask for'],
-  ['apps/host/src/command/commands/token.ts', 'scopes.find(', 'checks the form of a scope on the command line']
+  ['apps/polyvac/src/commands/token.ts', 'scopes.find(', 'checks the form of a scope on the command line']
 ]
 
 function sources (): string[] {

@@ -16,7 +16,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test, type Test } from 'tap'
-import { emptyFolder, polyvac } from '../../apps/host/test/command.js'
+import { emptyFolder, polyvac } from '../fixtures/command.js'
 import { until } from '../fixtures/until.js'
 
 const AGENT = `export async function * stream_interpreter (question, vac, history, { signal }) {

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { published } from '../../apps/host/test/command.js'
+import { published } from '../fixtures/command.js'
 import { CALLERS, FAR, OTHER_VAC, SERVER, twinOf, VAC, type Caller } from './callers.js'
 
 const FILES = fileURLToPath(new URL('./files', import.meta.url))

@@ -12,7 +12,7 @@ import { Service } from './service.js'
 
 type Json = Record<string, any>
 
-const cli = fileURLToPath(new URL('../../apps/host/dist/command/cli.js', import.meta.url))
+const cli = fileURLToPath(new URL('../../apps/polyvac/dist/cli.js', import.meta.url))
 /**
  * Standard input has one caller, the process that started the command: it has the rights of the person who runs it, so
  * no principal exists, no scope bounds it, and there is no other owner whose tasks or sessions it could name.

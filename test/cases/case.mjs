@@ -9,7 +9,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { start, until } from './processes.mjs'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
-export const cli = join(root, 'apps/host/dist/command/cli.js')
+export const cli = join(root, 'apps/polyvac/dist/cli.js')
 
 export class Case {
   checks = []

@@ -4,8 +4,6 @@ export const NoMemoryError = createError<[string]>('VAC_WITHOUT_MEMORY',
   'the VAC %s answers from documents but has none; add `memory: [ { docs: { vectorstore: folder, path: ./docs } } ]`, or give it another interpreter', 500)
 export const MemoryModuleError = createError<[string, string]>('MEMORY_MODULE',
   'the memory %s cannot be used: %s', 500)
-export const InterpreterCauseError = createError<[string, string]>('VAC_INTERPRETER_FAILED',
-  'the interpreter of the VAC %s failed: %s', 500)
 export const LoadTimeoutError = createError<[string, number]>('LOAD_TIMEOUT',
   'the %s did not open within %s s; look whether its disk or server answers, or raise service.load_timeout', 500)
 export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)
@@ -28,17 +26,8 @@ export const NoAuthMethodError = createError('AUTH_WITHOUT_METHOD',
 export const PortInUseError = createError<[string]>('PORT_IN_USE',
   'port %s is in use; stop the process that uses it, or choose another with --port (0 picks a free one)', 500)
 export const CannotListenError = createError<[string, string]>('CANNOT_LISTEN', 'cannot listen on %s: %s', 500)
-export const UsageError = createError<[string]>('USAGE', '%s; see `polyvac --help`', 500)
-export const ServiceError = createError<[string, string]>('SERVICE_FAILED',
-  'the service %s: %s', 500)
-export const SessionFileError = createError<[string, string]>('SESSION_FILE',
-  'the session %s cannot be read: %s; export it again in the playground', 500)
 export const TelemetrySdkMissingError = createError('TELEMETRY_SDK_MISSING',
   'a variable OTEL_* asks for traces or metrics, and the packages that send them are not installed; run `npm install @opentelemetry/api@1.9 @opentelemetry/sdk-node@0.222`, or set OTEL_SDK_DISABLED=true', 500)
-export const NoServersError = createError<[string]>('NO_MCP_SERVERS',
-  '%s names no MCP servers, or the package @polyvac/mcp-gateway is not installed; add them under service.mcp_servers', 500)
-export const ServerCommandFailedError = createError<[string, string]>('SERVER_COMMAND_FAILED',
-  'the MCP server `%s` cannot be used: %s; check the command after `--`', 500)
 export const UnknownVacNamesError = createError<[string, string]>('UNKNOWN_A2A_VAC',
   'a2a_vac_names names %s, which is not a VAC; configured: %s', 500)
 export const TasksUnavailableError = createError<[string, string]>('TASKS_UNAVAILABLE',
@@ -48,10 +37,6 @@ export const StateKeyError = createError<[number]>('STATE_KEY_TOO_SHORT',
   'the key of POLYVAC_STATE_KEY or service.state_key has %s bytes; it needs 32, for example those of `openssl rand -base64 32`', 500)
 export const MetricsPackageError = createError('METRICS_PACKAGE_MISSING',
   'telemetry.prometheus needs two packages; install @opentelemetry/exporter-prometheus@0.222 and @opentelemetry/sdk-metrics@2 beside @polyvac/host', 500)
-export const McpServerMissingError = createError('MCP_SERVER_MISSING',
-  'polyvac mcp needs the package @polyvac/mcp-server; install it beside @polyvac/host', 500)
-export const PackError = createError<[string, string]>('PACK_FAILED',
-  'the packages of the clone %s cannot be packed: %s; run `npm run build` there', 500)
 export const NotAFormError = createError<[string]>('UNSUPPORTED_MEDIA_TYPE', '%s', 415)
 export const ForeignFormError = createError('FORM_NOT_ALLOWED',
   'this form was sent by a page of another site; open the page of this service, or send JSON to POST /vac/<name>', 403)

@@ -6,7 +6,7 @@ import { Writable } from 'node:stream'
 import { until } from '../../../test/fixtures/until.js'
 import { test, type Test } from 'tap'
 import { createHost, type HostOptions } from '../src/index.js'
-import { emptyFolder, polyvac } from './command.js'
+import { emptyFolder, polyvac } from '../../../test/fixtures/command.js'
 import { pathsOf } from '../../../test/probes/index.mjs'
 
 const alice = createToken('alice')

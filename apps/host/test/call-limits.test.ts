@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test, type Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
-import { emptyFolder, polyvac } from './command.js'
+import { emptyFolder, polyvac } from '../../../test/fixtures/command.js'
 
 /** It counts what runs for each owner, and ignores its signal until a question is `release`. */
 const INTERPRETER = `

@@ -7,7 +7,7 @@ import { test, type Test } from 'tap'
 import { postgresServer, query, testDatabase } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
 import { createHost } from '../src/index.js'
-import { emptyFolder, json, polyvac, withoutPackage } from './command.js'
+import { emptyFolder, json, polyvac, withoutPackage } from '../../../test/fixtures/command.js'
 
 // its characters need percent-encoding; the canary is the same in both forms
 const CANARY = 'c4n4ry'

@@ -7,11 +7,11 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { banner } from '../src/command/banner.js'
+import { banner } from '../../polyvac/src/banner.js'
 import { createHost, type HostOptions } from '../src/index.js'
 import { until } from '../../../test/fixtures/until.js'
 
-const cli = fileURLToPath(new URL('../dist/command/cli.js', import.meta.url))
+const cli = fileURLToPath(new URL('../../polyvac/dist/cli.js', import.meta.url))
 const endWithParent = new URL('../../../test/fixtures/end-with-parent.mjs', import.meta.url).href
 const require = createRequire(import.meta.url)
 const published = (name: string, ...args: string[]): McpServerConfig => ({

@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createHost, type HostOptions } from '../src/index.js'
 import { produceTotals } from '../src/telemetry/metric-producer.js'
 import { until } from '../../../test/fixtures/until.js'
-import { root } from './command.js'
+import { root } from '../../../test/fixtures/command.js'
 
 /** For how long the test blocks the event loop; the metrics must show half of it. */
 const BLOCK_MS = 300

@@ -11,7 +11,7 @@ import { createHost } from '../src/index.js'
 import { startSdk } from '../src/telemetry/open-telemetry.js'
 import { until } from '../../../test/fixtures/until.js'
 import { MetricsPackageError, TelemetrySdkMissingError } from '../src/errors.js'
-import { emptyFolder, polyvac, withoutPackage } from './command.js'
+import { emptyFolder, polyvac, withoutPackage } from '../../../test/fixtures/command.js'
 
 const cli = fileURLToPath(new URL('../bin/polyvac.js', import.meta.url))
 

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createHost } from '../src/index.js'
-import { emptyFolder, polyvac } from './command.js'
+import { emptyFolder, polyvac } from '../../../test/fixtures/command.js'
 
 test('createHost serves the playground where its switch is on, and the page knows which routes are there', async t => {
   for (const [enable_playground, status] of [[true, 200], [false, 404], [undefined, 404]] as const) {

@@ -8,7 +8,7 @@ import tap, { test, type Test } from 'tap'
 import { authorizationServer, protectedServer } from '../../../packages/mcp-gateway/test/fixtures/authorization-server.mjs'
 import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
 import { until } from '../../../test/fixtures/until.js'
-import { emptyFolder } from './command.js'
+import { emptyFolder } from '../../../test/fixtures/command.js'
 import { start } from './task-service.js'
 
 tap.teardown(closeBrowser)

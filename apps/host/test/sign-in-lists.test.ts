@@ -10,7 +10,7 @@ import { serverToolName } from '@polyvac/core/plugin'
 import { authorizationServer, Browser, protectedServer } from '../../../packages/mcp-gateway/test/fixtures/authorization-server.mjs'
 import { handWritten } from '../../../packages/mcp-gateway/test/fixtures/hand-written.js'
 import { until } from '../../../test/fixtures/until.js'
-import { emptyFolder } from './command.js'
+import { emptyFolder } from '../../../test/fixtures/command.js'
 import { post, started } from './sign-in-service.js'
 
 const LONG = 'x'.repeat(70)

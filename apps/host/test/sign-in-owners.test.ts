@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test, type Test } from 'tap'
 import { authorizationServer, Browser, protectedServer } from '../../../packages/mcp-gateway/test/fixtures/authorization-server.mjs'
 import { until } from '../../../test/fixtures/until.js'
-import { emptyFolder } from './command.js'
+import { emptyFolder } from '../../../test/fixtures/command.js'
 import { post, started } from './sign-in-service.js'
 
 /** Each account has a tool and a resource with its name, and a resource whose URI all have. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test, type Test } from 'tap'
 import { authorizationServer, Browser, protectedServer } from '../../../packages/mcp-gateway/test/fixtures/authorization-server.mjs'
 import { testDatabase } from '../../../test/fixtures/postgres.js'
-import { emptyFolder } from './command.js'
+import { emptyFolder } from '../../../test/fixtures/command.js'
 import { start } from './task-service.js'
 
 const owners = Array.from({ length: 5 }, (_none, i) => ({ owner: `owner-${i}`, ...createToken(`owner-${i}`) }))

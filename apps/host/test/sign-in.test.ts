@@ -7,7 +7,7 @@ import { test } from 'tap'
 import { z } from 'zod'
 import { authorizationServer, Browser, protectedServer } from '../../../packages/mcp-gateway/test/fixtures/authorization-server.mjs'
 import { until } from '../../../test/fixtures/until.js'
-import { emptyFolder } from './command.js'
+import { emptyFolder } from '../../../test/fixtures/command.js'
 import { post, started } from './sign-in-service.js'
 
 test('a sign-in is asked for over A2A and MCP, the call continues after it, and a restart of the host keeps it', async t => {

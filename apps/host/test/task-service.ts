@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
 
 // the built command line, as people run it; `npm test` builds first
-const cli = fileURLToPath(new URL('../dist/command/cli.js', import.meta.url))
+const cli = fileURLToPath(new URL('../../polyvac/dist/cli.js', import.meta.url))
 // the service ends with this process, however it ends: its standard input closes then
 const endWithParent = new URL('../../../test/fixtures/end-with-parent.mjs', import.meta.url).href
 

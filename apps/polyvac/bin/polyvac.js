@@ -1,2 +1,3 @@
 #!/usr/bin/env node
-import '@polyvac/host/cli'
+// A separate file: npm links a command only if its file exists during the install, which is before the build.
+import '../dist/cli.js'

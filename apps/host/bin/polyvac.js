@@ -1,3 +1,0 @@
-#!/usr/bin/env node
-// A separate file: npm links a command only if its file exists during the install, which is before the build.
-import '../dist/command/cli.js'

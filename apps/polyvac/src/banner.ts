@@ -1,0 +1,65 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '@polyvac/core'
+import { gatewayProblems, type Gateway } from '@polyvac/host/command'
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { COMMAND_LINE } from './command-config.js'
+import { toPlainLines, toPlainText } from './terminal.js'
+
+/** The start-up banner: VACs, protocols and their URLs, as lines that can be pasted into a shell. */
+export function banner (app: FastifyInstance, config: Config, url: string): string {
+  const { vacs, assembly, protocols, vacProtocols, gateway, database } = app.polyvac
+  const [first] = vacs.names
+  const { auth } = config.service
+  const access = auth?.tokens === undefined && auth?.jwt === undefined ? '' : '-H "Authorization: Bearer $TOKEN" '
+  const body = access + '-H \'content-type: application/json\' -d \'{"user_input":"How do I start?"}\''
+  const lines: Array<[string, string]> = []
+  if (existsSync(config.file)) lines.push(['config', config.file])
+  else if (basename(config.file) !== COMMAND_LINE) lines.push(['folder', `${config.folder}   (no configuration file)`])
+  lines.push(['page', `${url}/`])
+  if (protocols.includes('@polyvac/playground')) lines.push(['ask', `${url}/playground/  playground`])
+  for (const { name, config: { interpreter, agent } } of vacs.list()) {
+    const about = [interpreter ?? agent ?? config.service.stream_interpreter, ...documents(assembly, name)].filter(Boolean)
+    lines.push(['vac', `${name}${about.length === 0 ? '' : `  (${about.join(', ')})`}`])
+  }
+  if (first !== undefined && vacProtocols.includes('direct')) {
+    lines.push(['ask', `curl -s ${url}/vac/${first} ${body}`], ['stream', `curl -sN ${url}/vac/streaming/${first} ${body}`])
+  }
+  if (first !== undefined && vacProtocols.includes('openai')) lines.push(['openai', `${url}/openai/v1   model "${first}"`])
+  lines.push(['api', `${url}/openapi.json`])
+  if (protocols.includes('@polyvac/a2a')) lines.push(['a2a', `${url}/.well-known/agent.json`])
+  if (protocols.includes('@polyvac/mcp-server')) lines.push(['mcp', `${url}/mcp`])
+  if (database !== undefined) lines.push(['tasks', `PostgreSQL at ${database}`])
+  if (gateway !== undefined) {
+    lines.push(['tools', `${url}/mcp/tools`])
+    for (const line of serverStates(gateway)) lines.push(['server', line])
+  }
+  return toPlainLines(`${lines.map(([label, text]) => `  ${label.padEnd(8)} ${toPlainText(text)}`).join('\n')}\n`)
+}
+
+/** The MCP servers and their states. */
+function serverStates (gateway: Gateway): string[] {
+  const problems = new Map(gatewayProblems(gateway).map(({ server, reason }) => [server, reason]))
+  return gateway.names.map(name => `${name}  (${problems.get(name) ?? 'is ready'})`)
+}
+
+/** The states again, for servers that were starting when the banner was printed. */
+export function serverLines (gateway: Gateway): string {
+  return toPlainLines(serverStates(gateway).map(line => `  ${'server'.padEnd(8)} ${line}\n`).join(''))
+}
+
+/** The indexed documents of each VAC. */
+export function documentsLine (app: FastifyInstance): string {
+  const { vacs, assembly } = app.polyvac
+  return vacs.names.flatMap(name => documents(assembly, name).map(text => `  ${'indexed'.padEnd(8)} ${name}: ${text}\n`)).join('')
+}
+
+function documents (assembly: FastifyInstance['polyvac']['assembly'], vac: string): string[] {
+  return (assembly.folders.get(vac) ?? []).map(folder => {
+    const { files, passages, indexedInMs, ready } = folder.stats()
+    const count = `${number(files)} file${files === 1 ? '' : 's'}, ${number(passages)} passage${passages === 1 ? '' : 's'}`
+    return ready ? `${count}, indexed in ${(indexedInMs / 1000).toFixed(1)} s` : `${count} so far, indexing`
+  })
+}
+
+const number = (value: number): string => value.toLocaleString('en')

@@ -1,0 +1,34 @@
+import type { Vac, Vacs } from '@polyvac/core'
+import { converse, writeAnswer } from '../client/conversation.js'
+import { UsageError } from '../errors.js'
+import { speakerOf } from './chat.js'
+import { withVacs } from './with-vacs.js'
+import type { Arguments } from '../arguments.js'
+
+/** `polyvac ask`: answers one question, or holds a conversation on a terminal, in this process, without a server. */
+export async function ask (args: Arguments): Promise<void> {
+  await withVacs(args, async vacs => {
+    const { vac, question } = toQuestion(vacs, args.words)
+    if (question?.trim() === '' || (question === undefined && process.stdin.isTTY !== true)) {
+      throw new UsageError(`${question === undefined ? 'polyvac ask needs a question' : 'the question is blank'}, for example: polyvac ask "How do I start?"`)
+    }
+    if (question === undefined) return await converse(vac.name, speakerOf(vac), args)
+    const stop = new AbortController()
+    const onInterrupt = (): void => stop.abort(new Error('interrupted'))
+    process.once('SIGINT', onInterrupt)
+    try {
+      await writeAnswer(speakerOf(vac)(question, [], stop.signal), args.json && 'pretty')
+    } finally {
+      process.off('SIGINT', onInterrupt)
+    }
+  })
+}
+
+function toQuestion (vacs: Vacs, words: readonly string[]): { vac: Vac, question: string | undefined } {
+  const [first, ...rest] = words
+  if (first !== undefined && vacs.has(first)) {
+    return { vac: vacs.get(first), question: rest.length === 0 ? undefined : rest.join(' ') }
+  }
+  if (vacs.names.length !== 1) throw new UsageError(`name the VAC to ask: ${vacs.names.join(', ')}`)
+  return { vac: vacs.get(vacs.names[0]!), question: words.length === 0 ? undefined : words.join(' ') }
+}

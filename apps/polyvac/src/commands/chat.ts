@@ -1,0 +1,62 @@
+import { createInterface } from 'node:readline/promises'
+import { isAnswer, type Vac } from '@polyvac/core'
+import { converse, type Speaker } from '../client/conversation.js'
+import { InterpreterCauseError, UsageError } from '../errors.js'
+import { HttpClient } from '../client/http-client.js'
+import { findService } from '../client/service-speaker.js'
+import { toPlainText } from '../terminal.js'
+import { withVacs } from './with-vacs.js'
+import type { Arguments } from '../arguments.js'
+
+/** `polyvac chat`: holds a conversation with a VAC of the configuration, or of the running service of `--url`. */
+export async function chat (args: Arguments): Promise<void> {
+  const [wanted] = args.words
+  if (args.url === undefined) {
+    return await withVacs(args, async vacs => {
+      const vac = vacs.get(await chooseVac(vacs.names, wanted))
+      await converse(vac.name, speakerOf(vac), args)
+    })
+  }
+  const client = new HttpClient(args.url, args.headers)
+  const service = await findService(client)
+  const name = await chooseVac(service.names, wanted)
+  await converse(name, service.speakerOf(name), args)
+}
+
+/** Answers of a VAC of this process. */
+export function speakerOf (vac: Vac): Speaker {
+  return async function * (question, history, signal) {
+    try {
+      for await (const chunk of vac.stream({ question, history, signal, protocol: 'code' })) {
+        if (typeof chunk === 'string' || isAnswer(chunk)) yield chunk
+      }
+    } catch (err) {
+      const { code, cause } = err as Error & { code?: unknown }
+      throw code === 'VAC_INTERPRETER_FAILED' && cause instanceof Error ? new InterpreterCauseError(JSON.stringify(vac.name), withPlace(cause)) : err
+    }
+  }
+}
+
+/** The message of an error, with the file, line and column of its first stack frame. This command logs no calls. */
+function withPlace ({ message, stack = '' }: Error): string {
+  const place = /^\s+at .*?([^\s()]+:\d+:\d+)\)?$/m.exec(stack)?.[1]?.replace(/\?[^:]*/, '')
+  return place === undefined ? message : `${message} (${place})`
+}
+
+/** @throws USAGE without a name where there are several and no terminal to choose on */
+async function chooseVac (names: readonly string[], wanted: string | undefined): Promise<string> {
+  if (wanted !== undefined && !names.includes(wanted)) throw new UsageError(`${JSON.stringify(wanted)} is not a VAC; there are ${names.join(', ')}`)
+  const only = wanted ?? (names.length === 1 ? names[0] : undefined)
+  if (only !== undefined) return only
+  if (process.stdin.isTTY !== true) throw new UsageError(`name the VAC to chat with: ${names.join(', ')}`)
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    names.forEach((name, index) => process.stderr.write(`  ${index + 1}  ${toPlainText(name)}\n`))
+    const text = (await lines.question('number or name of the VAC: ')).trim()
+    const chosen = names.find((name, index) => name === text || String(index + 1) === text)
+    if (chosen === undefined) throw new UsageError(`${JSON.stringify(text)} is not one of ${names.join(', ')}`)
+    return chosen
+  } finally {
+    lines.close()
+  }
+}

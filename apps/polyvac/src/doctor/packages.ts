@@ -1,0 +1,55 @@
+import { createRequire } from 'node:module'
+import { environmentOptions } from '../environment.js'
+import { ok, problem, type Finding } from './finding.js'
+import type { Config } from '@polyvac/core'
+import { isDatabase, isOn, isTelemetryWanted, PROTOCOLS, toSettings, type Settings } from '@polyvac/host/command'
+
+/** Packages that a part of the configuration needs. */
+interface Need {
+  readonly setting: string
+  readonly packages: readonly string[]
+  /** The package that imports them. Default: the host. */
+  readonly importer?: string
+  readonly isOn: (switches: Settings['switches']) => boolean
+}
+
+const NEEDS: readonly Need[] = [
+  ...PROTOCOLS.map(({ switch: setting, package: name }): Need => ({ setting, packages: [name], isOn: switches => isOn(switches[setting]) })),
+  { setting: 'enable_a2a_agent', packages: ['@polyvac/tasks'], isOn: ({ enable_a2a_agent: a2a }) => a2a === true },
+  { setting: 'a2a.grpc', packages: ['@grpc/grpc-js', 'protobufjs'], importer: '@polyvac/a2a', isOn: ({ a2a }) => a2a?.grpc !== undefined },
+  { setting: 'cors', packages: ['@fastify/cors'], isOn: ({ cors }) => cors === true },
+  { setting: 'helmet', packages: ['@fastify/helmet'], isOn: ({ helmet }) => helmet === true },
+  { setting: 'tasks.url', packages: ['pg', 'pg-boss'], importer: '@polyvac/tasks', isOn: ({ tasks }) => isDatabase(tasks ?? {}) },
+  {
+    setting: 'telemetry.prometheus',
+    packages: ['@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics'],
+    isOn: ({ telemetry }) => telemetry?.prometheus === true
+  },
+  { setting: 'OTEL_*', packages: ['@opentelemetry/api', '@opentelemetry/sdk-node'], isOn: () => isTelemetryWanted(process.env) }
+]
+
+/** All optional packages that the configuration needs and that are not installed, before the service starts. */
+export function * checkPackages (config: Config, isThere = isInstalled): Generator<Finding> {
+  const { switches } = toSettings(environmentOptions(config), config)
+  const needs = NEEDS.filter(need => need.isOn(switches))
+  let missing = 0
+  for (const { setting, packages, importer } of needs) {
+    const absent = packages.filter(name => !isThere(name, importer))
+    missing += absent.length
+    if (absent.length > 0) yield problem('packages', `${setting} needs ${absent.join(' and ')}, not installed`, `run \`npm install ${absent.join(' ')}\`, or remove ${setting}`)
+  }
+  if (missing === 0) yield ok('packages', needs.length === 0 ? 'the configuration needs no optional package' : 'the optional packages that the configuration needs are installed')
+}
+
+/** Whether a package is found from the place of the one that imports it. */
+export function isInstalled (name: string, importer?: string): boolean {
+  try {
+    const host = createRequire(createRequire(import.meta.url).resolve('@polyvac/host/package.json'))
+    const { resolve } = importer === undefined ? host : createRequire(host.resolve(`${importer}/package.json`))
+    resolve(name)
+    return true
+  } catch (err) {
+    // a package without an entry for require() is there
+    return (err as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND'
+  }
+}

@@ -1,0 +1,97 @@
+import { parseConfig, readConfig, ConfigError, type Config } from '@polyvac/core'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { readBoundedFile } from '@polyvac/core/plugin'
+import { BUILT_IN } from '@polyvac/host/command'
+import { commandConfig } from './command-config.js'
+import type { Arguments } from './arguments.js'
+
+const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'config/vac_config.yaml']
+
+/**
+ * Finds and reads the configuration: the command of an MCP server after `--`; `--config`; a file named by position; the
+ * file of a named folder, or, where it has none, that folder as the documents of one VAC; otherwise
+ * `VAC_CONFIG_FOLDER`, or the working directory. It first loads a `.env` beside the file, which does not overwrite
+ * variables that are set.
+ * @throws CONFIG_INVALID
+ */
+export async function loadConfig ({ config, target, serverCommand }: Pick<Arguments, 'config' | 'target'> & Partial<Arguments>,
+  env: NodeJS.ProcessEnv = process.env): Promise<Config> {
+  if (serverCommand !== undefined) return commandConfig(serverCommand)
+  if (config !== undefined) return await read(resolve(config), env)
+  if (target !== undefined) {
+    const path = resolve(target)
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats === undefined) {
+      return fail(path, 'there is no such folder or file; name a folder of documents or a configuration file')
+    }
+    if (!stats.isDirectory()) return await read(path, env)
+    return await read(findIn(path), env) ?? folderConfig(path, env)
+  }
+  const folder = resolve(env.VAC_CONFIG_FOLDER ?? '.')
+  const file = findIn(folder)
+  if (file === undefined) {
+    const message = 'there is no such file; name a folder of documents (polyvac ./docs), or write one with `polyvac init`'
+    return fail(join(folder, FILE_NAMES[0]!), message)
+  }
+  return await read(file, env)
+}
+
+function findIn (folder: string): string | undefined {
+  return FILE_NAMES.map(name => join(folder, name)).find(path => existsSync(path))
+}
+
+async function read (file: string, env: NodeJS.ProcessEnv): Promise<Config>
+async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<Config | undefined>
+async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<Config | undefined> {
+  if (file === undefined) return undefined
+  const dotenv = join(dirname(file), '.env')
+  if (env === process.env && existsSync(dotenv)) await loadEnvironment(dotenv)
+  return await readConfig(file, { ...BUILT_IN, env })
+}
+
+/** The largest `.env`, in bytes. */
+const MAX_ENV_BYTES = 1024 * 1024
+
+/** Sets the variables of a file that are not set. */
+async function loadEnvironment (file: string): Promise<void> {
+  const text = await readBoundedFile(file, MAX_ENV_BYTES).catch((err: Error) => fail(file, `cannot be read: ${err.message}`))
+  for (const [name, value] of Object.entries(parseEnv(text.toString('utf8')))) process.env[name] ??= value
+}
+
+/** The configuration for a folder without one: a VAC named after it, with A2A and the MCP server switched on. */
+export function folderConfig (folder: string, env: NodeJS.ProcessEnv = process.env): Config {
+  const title = basename(folder) || 'docs'
+  const name = title.replace(/[^\p{L}\p{N}_-]+/gu, '-').replace(/^-+|-+$/g, '') || 'docs'
+  // the tasks are kept in the database of the environment, beside the documents, or in memory where that folder cannot
+  // be written
+  const state = join(dirname(folder), '.polyvac')
+  const tasks = env.DATABASE_URL ? {} : isWritable(dirname(folder)) ? { path: join(state, `${name}-tasks.db`) } : { store: 'memory' }
+  const text = JSON.stringify({
+    kind: 'vacConfig',
+    service: { stream_interpreter: 'documents', enable_a2a_agent: true, enable_mcp_server: true, tasks },
+    vac: {
+      [name]: {
+        display_name: title,
+        description: `Answers from the documents in ${title}`,
+        agent: 'documents',
+        memory: [{ [name]: { vectorstore: 'folder', path: folder } }]
+      }
+    }
+  })
+  return parseConfig(text.replaceAll('$', '$$$$'), join(folder, FILE_NAMES[0]!), BUILT_IN)
+}
+
+function isWritable (folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function fail (file: string, message: string): never {
+  throw new ConfigError([{ file, line: 1, column: 1, message, text: `${file}  ${message}` }])
+}
