@@ -29,20 +29,25 @@ const ARROWS = {
 /** Each import: `{ from, to, type }`; paths from the root, or `to` is a package name; `type` where it is erased. */
 export function importsOfSources () {
   const found = []
-  const folders = ['packages', 'apps'].flatMap(group => readdirSync(join(root, group)).map(name => `${group}/${name}/src`))
+  const folders = ['packages', 'apps'].flatMap(group => readdirSync(join(root, group)).flatMap(name => ['src', 'page'].map(part => `${group}/${name}/${part}`)))
   for (const folder of folders.filter(folder => existsSync(join(root, folder)))) {
     for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
-      if (!name.endsWith('.ts')) continue
+      if (!/\.tsx?$/.test(name)) continue
       const from = posix.join(folder, name.replaceAll('\\', '/'))
       const text = readFileSync(join(root, from), 'utf8')
       for (const { fileName, pos } of ts.preProcessFile(text, true, true).importedFiles) {
-        const to = fileName.startsWith('.') ? posix.join(dirname(from), fileName).replace(/\.js$/, '.ts') : fileName
+        const to = fileName.startsWith('.') ? sourceOf(posix.join(dirname(from), fileName)) : fileName
         const statement = text.slice(0, pos).split(/^(?=import|export)/m).at(-1)
         found.push({ from, to, type: /^(?:import|export) type\b/.test(statement) })
       }
     }
   }
   return found
+}
+
+/** The file from which the compiler makes `path`. */
+function sourceOf (path) {
+  return ['.ts', '.tsx'].map(ending => path.replace(/\.js$/, ending)).find(file => existsSync(join(root, file))) ?? path
 }
 
 /** Imports between packages, once each: `{ from, to, type, file }`, `type` where all imports are erased. */
@@ -66,7 +71,7 @@ export function packageArrows (imports) {
 export function cycles (imports) {
   const levels = new Map()
   for (const { from, to } of imports) {
-    if (!to.endsWith('.ts') || from === to) continue
+    if (!/\.tsx?$/.test(to) || from === to) continue
     let level = dirname(from)
     while (!to.startsWith(`${level}/`)) level = dirname(level)
     const child = path => path.slice(level.length + 1).split('/')[0]

@@ -24,6 +24,15 @@ test('a cycle of files and a cycle of folders are found, and a file at the root 
   t.end()
 })
 
+test('the sources of the packages, of the command and of the page are read, and components are files like others', t => {
+  const imports = importsOfSources()
+  for (const folder of ['packages/core/src/', 'apps/host/src/', 'apps/polyvac/src/', 'packages/playground/page/views/']) {
+    t.ok(imports.some(({ from }) => from.startsWith(folder)), folder)
+  }
+  t.ok(imports.some(({ from, to }) => from === 'packages/playground/page/main.tsx' && to.endsWith('.tsx')), 'main.tsx imports components')
+  t.end()
+})
+
 test('an arrow between packages needs its line in the table and in the manifest', t => {
   const arrow = (from: string, to: string, type = false) =>
     forbiddenArrows([{ from: `packages/${from}/src/a.ts`, to: `@polyvac/${to}`, type }])

@@ -1,4 +1,4 @@
-import type { Fields } from './chat-protocol.js'
+import type { Fields } from './fields.js'
 
 /** A file or data beside the text of an answer. */
 export interface Attachment {

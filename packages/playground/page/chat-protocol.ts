@@ -1,5 +1,6 @@
 import type { Attachment } from './attachments.js'
 import { eventData, eventId, send, type Protocol, type Sent, type SendRequest } from './exchange.js'
+import type { Fields } from './fields.js'
 import { failureText, type RouteName } from './settings.js'
 
 export interface Turn { readonly role: 'user' | 'assistant', readonly content: string }
@@ -57,8 +58,6 @@ export interface ChatProtocol {
   /** Cancels the task of an answer; absent where closing the connection stops the interpreter. */
   readonly cancel?: (task: string) => Promise<unknown>
 }
-
-export type Fields = Record<string, any>
 
 /** The JSON values of the events of a response. @throws Error with the service's text where it refuses */
 export async function * events (request: SendRequest, onSent?: Question['onSent']): AsyncGenerator<Fields> {

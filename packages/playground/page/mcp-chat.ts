@@ -1,6 +1,7 @@
 import { attachmentsOf } from './attachments.js'
-import { events, numberedEvents, type Fields, type InputRequest, type Question, type Update } from './chat-protocol.js'
+import { events, numberedEvents, type InputRequest, type Question, type Update } from './chat-protocol.js'
 import type { SendRequest } from './exchange.js'
+import type { Fields } from './fields.js'
 import { mcpRequest } from './mcp-request.js'
 import { beginSession, endSession, postMessage, sessionRequest } from './mcp-session.js'
 import { randomId } from './random-id.js'
