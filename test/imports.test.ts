@@ -59,7 +59,7 @@ test('the folder of a protocol imports only what computes', t => {
 
 test('types that are imported dynamically or by import type are read, comments are not', t => {
   const arrows = packageArrows(importsOfSources())
-  for (const [from, to, type] of [['host', 'mcp-server', false], ['vac', 'core', false], ['mcp-server', 'tasks', true]]) {
+  for (const [from, to, type] of [['host', 'a2a', false], ['vac', 'core', false], ['mcp-server', 'tasks', true]]) {
     t.match(arrows.find(arrow => arrow.from === from && arrow.to === to), { type })
   }
   t.end()

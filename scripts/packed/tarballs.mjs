@@ -32,8 +32,9 @@ export async function tarballs (packed, temporary, check) {
   for (const { name, files, folder, file, size, manifest } of packed.values()) {
     await check(`${name} has its build, README and LICENSE, and no other files`, async () => {
       for (const wanted of ['package.json', 'README.md', 'LICENSE']) assert.ok(files.includes(wanted), `${wanted} is missing`)
-      const built = manifest.main === undefined ? 'bin' : 'dist'
-      assert.ok(files.some(path => path.startsWith(`${built}/`)), `${built}/ is missing`)
+      for (const wanted of manifest.files.filter(name => !name.startsWith('!'))) {
+        assert.ok(files.some(path => path === wanted || path.startsWith(`${wanted}/`)), `${wanted} is missing`)
+      }
       assert.equal(await readFile(join(folder, 'LICENSE'), 'utf8'), licence, 'LICENSE is not the one of the repository')
       assert.deepEqual(files.filter(path => FOREIGN.test(path)), [], 'files that must not be in it')
       return `${files.length} files, ${Math.round(size / 1024)} kB`

@@ -53,7 +53,7 @@ async function pack (home: string, destination: string): Promise<Array<[string, 
   }
 }
 
-/** Copies the tarballs from which npm installed the packages of this command; none where it installed from a registry. */
+/** Copies the tarballs from which npm installed this command and its packages; none where it used a registry. */
 async function copyTarballs (root: string, destination: string): Promise<Array<[string, string]>> {
   const lock = join(root, 'node_modules', '.package-lock.json')
   if (!existsSync(lock)) return []

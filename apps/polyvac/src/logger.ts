@@ -1,4 +1,5 @@
 import type { FastifyServerOptions } from 'fastify'
+import { fileURLToPath } from 'node:url'
 import type { Arguments } from './arguments.js'
 
 /**
@@ -11,6 +12,8 @@ NonNullable<FastifyServerOptions['logger']> {
   const level = logLevel ?? (forPeople ? 'warn' : 'info')
   const redact = ['req.headers.authorization', 'req.headers.cookie', 'headers.authorization', 'headers.cookie']
   if (!forPeople) return { level, redact, stream: process.stderr }
+  // by its path: pino would look for the name from the package that creates the app
+  const target = fileURLToPath(import.meta.resolve('pino-pretty'))
   const options = { destination: 2, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }
-  return { level, redact, transport: { target: 'pino-pretty', options } }
+  return { level, redact, transport: { target, options } }
 }
