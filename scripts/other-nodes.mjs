@@ -1,4 +1,4 @@
-// Runs the built command on newer versions of Node.js, where SQLite is built in and better-sqlite3, compiled for another
+// Runs the built command on newer versions of Node.js: SQLite is built in there, and better-sqlite3, compiled for another
 // version, cannot be loaded. The binaries are packages of the npm registry.
 // Ends with `other-nodes: N passed, N failed`. Needs a build (scripts/ready.mjs) before it.
 import assert from 'node:assert/strict'
