@@ -1,5 +1,5 @@
-// Runs the built command on newer versions of Node.js: SQLite is built in there, and better-sqlite3, compiled for another
-// version, cannot be loaded. The binaries are packages of the npm registry.
+// Runs the built command on newer releases of Node.js: SQLite is built in there, and better-sqlite3, which is compiled
+// for another version, cannot be loaded. The binaries are packages of the npm registry.
 // Ends with `other-nodes: N passed, N failed`. Needs a build (scripts/ready.mjs) before it.
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'

@@ -38,6 +38,7 @@ test('each entry point states which of its exports are public', t => {
     t.match(read(`${folder}/src/index.ts`), /^\/\/ The public API of /, folder)
   }
   t.match(read('packages/core/src/plugin.ts'), /^\/\/ For Polyvac's own packages only/)
+  t.match(read('packages/core/src/basics.ts'), /^\/\/ For Polyvac's own packages only/)
   t.match(read('apps/host/src/command.ts'), /^\/\/ For the command polyvac only/)
   t.end()
 })

@@ -1,5 +1,5 @@
 // For the command polyvac only: what it uses of the host beside the public API. Private, no semantic versioning.
-export { createHost, version } from './create-host.js'
+export { createHost } from './create-host.js'
 export type { HostOptions, IndexingProgress, Settings } from './host-options.js'
 export { BUILT_IN, toSettings } from './host-options.js'
 export { gatewayProblems, openGateway, serversOf } from './gateway.js'

@@ -1,4 +1,4 @@
-import { nearest } from '@polyvac/core/plugin'
+import { nearest } from '@polyvac/core/basics'
 import { existsSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { UsageError } from './errors.js'

@@ -1,3 +1,4 @@
+import { VERSION } from '@polyvac/core/basics'
 import { HELP, readArguments, type Arguments, type Command } from './arguments.js'
 import { toPlainLines } from './terminal.js'
 
@@ -38,7 +39,7 @@ try {
   const args = readArguments(process.argv.slice(2), process.env)
   isServing = SERVING.has(args.command)
   if (args.command === 'help') process.stdout.write(HELP)
-  else if (args.command === 'version') process.stdout.write(`${(await import('@polyvac/host/command')).version}\n`)
+  else if (args.command === 'version') process.stdout.write(`${VERSION}\n`)
   else await (await commands[args.command]())(args)
 } catch (err) {
   // coded errors have texts for people; any other is a bug, which needs the stack

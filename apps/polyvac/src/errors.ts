@@ -1,4 +1,4 @@
-import { createError } from '@polyvac/core/plugin'
+import { createError } from '@polyvac/core/basics'
 
 export const InterpreterCauseError = createError<[string, string]>('VAC_INTERPRETER_FAILED',
   'the interpreter of the VAC %s failed: %s', 500)

@@ -6,9 +6,10 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readArguments } from '../src/arguments.js'
 import { isLoopback } from '@polyvac/host/command'
+import { readArguments } from '../src/arguments.js'
 import { folderConfig } from '../src/load-config.js'
+import { withoutPackage } from '../../../test/fixtures/command.js'
 import { until } from '../../../test/fixtures/until.js'
 
 // the built command line, as people run it; `npm test` builds first
@@ -146,7 +147,7 @@ test('init writes a service that starts, and keeps existing files', async t => {
   t.match(await readdir(join(folder, 'new')), ['.dockerignore', 'Dockerfile', 'README.md', 'docs', 'interpreter.mjs', 'package.json', 'packages', 'vac_config.yaml'])
   t.match(await run(['check', 'new'], folder).ended, { code: 0 })
   const { dependencies } = JSON.parse(await readFile(join(folder, 'new', 'package.json'), 'utf8')) as { dependencies: Record<string, string> }
-  t.ok('@polyvac/host' in dependencies)
+  for (const name of ['polyvac', '@polyvac/host', '@polyvac/core']) t.ok(name in dependencies, name)
   for (const [name, where] of Object.entries(dependencies)) {
     t.match(where, /^file:packages\//, `${name} needs no registry`)
     await t.resolves(readFile(join(folder, 'new', where.slice('file:'.length))), where)
@@ -229,6 +230,19 @@ test('help is a command, and an unknown one is refused with the nearest', async 
   const unknown = run(['sttart'], folder)
   t.equal((await unknown.ended).code, 2)
   t.match(unknown.out.stderr, /"sttart" is not a command.*did you mean `polyvac start`/)
+})
+
+test('the version, the help and a refused argument load neither the host nor its packages', async t => {
+  const folder = await workspace(t)
+  const NODE_OPTIONS = ['fastify', '@sinclair/typebox', '@polyvac/core', '@polyvac/core/plugin', '@polyvac/host/command'].map(withoutPackage).join(' ')
+  for (const [args, code, text] of [[['--version'], 0, /^\d+\.\d+\.\d+\n$/], [['--help'], 0, /polyvac \[start\]/], [['sttart'], 2, /is not a command/], [['--port', 'x'], 2, /is not a whole number/]] as const) {
+    const { out, ended } = run([...args], folder, { NODE_OPTIONS })
+    t.match(await ended, { code }, args[0])
+    t.match(code === 0 ? out.stdout : out.stderr, text)
+  }
+  const { out, ended } = run(['check'], folder, { NODE_OPTIONS })
+  t.match(await ended, { code: 1 })
+  t.match(out.stderr, /Cannot find package/, 'other commands need them')
 })
 
 test('a command whose reader leaves ends without an error', async t => {
