@@ -3,9 +3,7 @@ import {
   type VacsOptions
 } from '@polyvac/core'
 import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, within } from '@polyvac/core/plugin'
-import {
-  combineMemories, documentsInterpreter, echoInterpreter, openFolder, openaiInterpreter, type FolderMemory
-} from '@polyvac/documents'
+import type { FolderMemory } from '@polyvac/documents'
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -30,6 +28,9 @@ type Options = Pick<HostOptions, 'watchDocuments' | 'onIndexing'> & {
   /** The port of this service, which is not one of a language model. */
   readonly ownPort: () => number | undefined
 }
+
+/** Loaded at first use: a start without folders and built-in interpreters does not need the 55 modules. */
+const documents = async (): Promise<typeof import('@polyvac/documents')> => await import('@polyvac/documents')
 
 /**
  * Opens the memories, interpreters and worker threads of the VACs of these settings. It takes over open folders of
@@ -71,7 +72,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
     // errors name the object by its key, so secrets are not in it
     const server = embed === undefined ? undefined : createHash('sha256').update(JSON.stringify(openai ?? {})).digest('base64url')
     const indexFile = index === undefined || index === ':memory:' ? index : resolve(settings.folder, index)
-    const memory = await once(`folder ${JSON.stringify([folder, indexFile, k, extensions, ignore, embed, server])}`, async () => await openFolder({
+    const memory = await once(`folder ${JSON.stringify([folder, indexFile, k, extensions, ignore, embed, server])}`, async () => await (await documents()).openFolder({
       path: folder,
       indexFile,
       k,
@@ -90,7 +91,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
     const entries = (config.memory ?? []).flatMap(entry => Object.values(entry))
     const memories: Memory[] = []
     for (const entry of entries) memories.push(await memoryOf(name, entry, config))
-    const memory = memories.length > 1 ? combineMemories(memories) : memories[0]
+    const memory = memories.length > 1 ? (await documents()).combineMemories(memories) : memories[0]
     const chosen = config.interpreter ?? settings.streamInterpreter
     if (typeof chosen === 'function') {
       if (settings.switches.async_stream === false) throw new WorkerFunctionError()
@@ -98,10 +99,10 @@ export async function assemble (settings: Settings, options: Options, previous?:
     }
     if (chosen === 'documents') {
       if (memory === undefined) throw new NoMemoryError(JSON.stringify(name))
-      return { streamInterpreter: documentsInterpreter(memory, { ownPort }), vacInterpreter: await staticOf(config), memory }
+      return { streamInterpreter: (await documents()).documentsInterpreter(memory, { ownPort }), vacInterpreter: await staticOf(config), memory }
     }
-    if (chosen === 'openai') return { streamInterpreter: openaiInterpreter({ ownPort }), vacInterpreter: await staticOf(config), memory }
-    if (chosen === 'echo') return { streamInterpreter: echoInterpreter, vacInterpreter: await staticOf(config), memory }
+    if (chosen === 'openai') return { streamInterpreter: (await documents()).openaiInterpreter({ ownPort }), vacInterpreter: await staticOf(config), memory }
+    if (chosen === 'echo') return { streamInterpreter: (await documents()).echoInterpreter, vacInterpreter: await staticOf(config), memory }
     const own = await interpretersOf(chosen)
     return { streamInterpreter: own.stream_interpreter, vacInterpreter: await staticOf(config) ?? own.vac_interpreter, memory }
   }
