@@ -6,7 +6,8 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isLoopback } from '@polyvac/host/command'
+import { isLoopbackHost } from '@polyvac/core/plugin'
+import { checkAddress } from '@polyvac/host/command'
 import { readArguments } from '../src/arguments.js'
 import { folderConfig } from '../src/load-config.js'
 import { withoutPackage } from '../../../test/fixtures/command.js'
@@ -217,9 +218,32 @@ test('arguments and environment are read as documented', async t => {
   t.match(read(['init', 'new']), { command: 'init', target: 'new' })
 })
 
-test('only loopback addresses are private to this machine', async t => {
-  for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) t.equal(isLoopback(host), true, host)
-  for (const host of ['0.0.0.0', '::', '192.168.1.1', '10.0.0.1', 'example.org', '127.0.0.1.example.org', '']) t.equal(isLoopback(host), false, host)
+test('only loopback addresses are private to this machine, in any spelling', async t => {
+  const nobody = { authenticated: false, allowUnauthenticated: false }
+  for (const host of [
+    '127.0.0.1', '127.1.2.3', '127.1', '0x7f.1', '2130706433', '::1', '[::1]', '0:0:0:0:0:0:0:1', '::ffff:127.0.0.1', '::ffff:7f00:1', '::FFFF:127.1.2.3',
+    'localhost', 'LOCALHOST', 'localhost.', 'foo.localhost', 'a.b.LocalHost'
+  ]) {
+    t.equal(isLoopbackHost(host), true, host)
+    t.doesNotThrow(() => { checkAddress(host, nobody) }, host)
+  }
+  for (const host of [
+    '0.0.0.0', '0', '::', '[::]', '192.168.1.1', '10.0.0.1', '128.0.0.1', '::ffff:8000:1', '::ffff:10.0.0.1', 'example.org', '127.0.0.1.example.org', 'localhost.example.org',
+    'notlocalhost', 'localhost..', ''
+  ]) {
+    t.equal(isLoopbackHost(host), false, host)
+    t.throws(() => { checkAddress(host, nobody) }, { code: 'PUBLIC_BIND_UNAUTHENTICATED' }, host)
+  }
+})
+
+test('start --host LOCALHOST listens without authentication of callers', async t => {
+  const folder = await workspace(t)
+  const { child, out, ended } = run(['start', '--host', 'LOCALHOST', '--log-level', 'info'], folder)
+  t.teardown(() => child.kill('SIGKILL'))
+  await until(() => /http:\/\/\S+:\d+/.test(out.stdout), 'the banner shows the address', { ms: 60_000 })
+  t.match(out.stdout, /playground/, 'as on 127.0.0.1')
+  child.kill('SIGTERM')
+  t.equal((await ended).code, 0)
 })
 
 test('help is a command, and an unknown one is refused with the nearest', async t => {

@@ -1,9 +1,8 @@
-import { createError } from '@polyvac/core/plugin'
+import { createError, isLoopbackHost } from '@polyvac/core/plugin'
 import type { ServiceConfig } from '@polyvac/core'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isIP } from 'node:net'
 import { hostname as machineName } from 'node:os'
-import { isLoopback } from './listen.js'
 
 const HostNotAllowedError = createError<[string]>('HOST_NOT_ALLOWED',
   '%s is not a host name of this service; set service.public_url to the address under which callers reach it, or add the name to service.allowed_hosts', 403)
@@ -30,7 +29,7 @@ export function guardHost (app: FastifyInstance, switches: () => Allowed): void 
     // a request of this process, whose caller was checked
     if (localAddress === undefined) return
     const hostname = withoutDot(request.hostname)
-    if (!isHostAllowed(hostname, isLoopback(localAddress), switches())) throw new HostNotAllowedError(JSON.stringify(hostname.slice(0, 100)))
+    if (!isHostAllowed(hostname, isLoopbackHost(localAddress), switches())) throw new HostNotAllowedError(JSON.stringify(hostname.slice(0, 100)))
     const { origin } = request.headers
     if (origin === undefined || SAFE_METHODS.includes(request.method)) return
     // an application that registers @fastify/cors decides about origins itself
@@ -40,7 +39,7 @@ export function guardHost (app: FastifyInstance, switches: () => Allowed): void 
 }
 
 function isHostAllowed (hostname: string, onLoopback: boolean, { public_url: url, allowed_hosts: allowed = [] }: Allowed): boolean {
-  if (hostname === '' || isLoopback(hostname)) return true
+  if (hostname === '' || isLoopbackHost(hostname)) return true
   if (!onLoopback && (!hostname.includes('.') || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || hostname === machineName().toLowerCase())) return true
   if (URL.canParse(url ?? '') && new URL(url!).hostname === hostname) return true
   return allowed.some(name => name === '*' || withoutDot(name.replace(/:\d+$/, '')) === hostname)
@@ -53,7 +52,7 @@ function isOriginAllowed (origin: string, { host, socket: { localAddress = '' } 
   const from = new URL(origin)
   // by the host alone: a proxy may add TLS
   if (from.host === host.toLowerCase() || (URL.canParse(url ?? '') && new URL(url!).host === from.host)) return true
-  return isLoopback(localAddress) && isLoopback(from.hostname)
+  return isLoopbackHost(localAddress) && isLoopbackHost(from.hostname)
 }
 
 function withoutDot (hostname: string): string {

@@ -1,19 +1,13 @@
-import { isIP } from 'node:net'
+import { isLoopbackHost } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 import { CannotListenError, PortInUseError, PublicBindError } from '../errors.js'
-
-/** Whether only this machine reaches an address. A host name other than `localhost` may be any address. */
-export function isLoopback (host: string): boolean {
-  if (host === 'localhost') return true
-  return isIP(host) === 4 ? host.startsWith('127.') : ['::1', '[::1]', '::ffff:127.0.0.1'].includes(host)
-}
 
 /**
  * Refuses an address that other machines reach where callers are not authenticated.
  * @throws PUBLIC_BIND_UNAUTHENTICATED
  */
 export function checkAddress (host: string, callers: { authenticated: boolean, allowUnauthenticated: boolean }): void {
-  if (!isLoopback(host) && !callers.authenticated && !callers.allowUnauthenticated) throw new PublicBindError(host)
+  if (!isLoopbackHost(host) && !callers.authenticated && !callers.allowUnauthenticated) throw new PublicBindError(host)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readConfig, type Config } from '@polyvac/core'
-import { isModulePath, within } from '@polyvac/core/plugin'
+import { isLoopbackHost, isModulePath, within } from '@polyvac/core/plugin'
 import {
-  BUILT_IN, checkAddress, createHost, GRPC_HOST, isLoopback, listen, loadPlugin, startTelemetry, type Gateway
+  BUILT_IN, checkAddress, createHost, GRPC_HOST, listen, loadPlugin, startTelemetry, type Gateway
 } from '@polyvac/host/command'
 import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -148,5 +148,5 @@ function warnOf (app: FastifyInstance, { warnings }: Config): void {
 /** The switch. Default: the package is installed, no other machine reaches the service, it is not in production. */
 async function usesPlayground ({ service }: Config, host: string): Promise<boolean> {
   return service.enable_playground ??
-    (isLoopback(host) && process.env.NODE_ENV !== 'production' && await loadPlugin('@polyvac/playground') !== undefined)
+    (isLoopbackHost(host) && process.env.NODE_ENV !== 'production' && await loadPlugin('@polyvac/playground') !== undefined)
 }

@@ -26,7 +26,10 @@ export function addressBlock (address: string): string {
   return ip.kind() === 'ipv4' ? ip.toString() : (ip as ipaddr.IPv6).parts.slice(0, 4).map(part => part.toString(16)).join(':')
 }
 
-/** Whether a host of a URL is this machine, by its address or by the name `localhost`. */
+/**
+ * Whether a host of a URL, or an address to bind, is this machine: by its address in any spelling, or by the name
+ * `localhost` and those below it (RFC 6761). Another name may be any address.
+ */
 export function isLoopbackHost (hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '')
   return ipaddr.isValid(host) ? ipaddr.process(host).range() === 'loopback' : /^(?:.*\.)?localhost\.?$/i.test(host)

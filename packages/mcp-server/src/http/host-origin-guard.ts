@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import { refusal } from '../protocol/rpc.js'
@@ -41,7 +42,7 @@ export function originGuard (app: FastifyInstance, options: GuardOptions): (requ
 
 function listensOnLoopback (address: AddressInfo | string | null): boolean {
   if (address === null || typeof address === 'string') return false
-  return address.address === '::1' || address.address.startsWith('127.') || address.address.startsWith('::ffff:127.')
+  return isLoopbackHost(address.address)
 }
 
 /** The name in a Host header, without the port. */
