@@ -102,7 +102,7 @@ function isOwnFault (err: unknown): boolean {
     const folders = packages === undefined ? [] : [packages, new URL('../apps/', packages).href]
     for (const [, place = ''] of String((err as Partial<Error> | undefined)?.stack).matchAll(FRAME)) {
       const file = place.startsWith('file:') ? place : `file://${place}`
-      if (/\/@polyvac\/[\w-]+\/dist\//.test(file)) return true
+      if (/\/(?:@polyvac\/[\w-]+|node_modules\/polyvac)\/dist\//.test(file)) return true
       if (folders.some(folder => file.startsWith(folder) && /^[\w-]+\/(?:dist|src)\//.test(file.slice(folder.length)))) return true
       if (!file.includes('/node_modules/')) return false
     }
