@@ -13,7 +13,7 @@ import { until } from '../../../test/fixtures/until.js'
 import { MetricsPackageError, TelemetrySdkMissingError } from '../src/errors.js'
 import { emptyFolder, polyvac, withoutPackage } from '../../../test/fixtures/command.js'
 
-const cli = fileURLToPath(new URL('../bin/polyvac.js', import.meta.url))
+const cli = fileURLToPath(new URL('../../polyvac/bin/polyvac.js', import.meta.url))
 
 /** An interpreter that asks, or does not end before its task is aborted. */
 const WAITS = `export async function * stream_interpreter (question, vac, history, { signal }) {
