@@ -124,7 +124,7 @@ export async function startHost ({ files = {}, config = configuration(), heapMb,
     throw new Error(`the host did not start: ${host.out.text.slice(-1_000)}`)
   }
   const measure = () => new Promise((resolve, reject) => {
-    const timer = setTimeout(() => { done(); reject(new Error('the host reports no memory for 30 s: its event loop is blocked')) }, 30_000)
+    const timer = setTimeout(() => { done(); reject(new Error('the host reports no memory for 120 s: its event loop is blocked')) }, 120_000)
     const on = message => { done(); resolve(message) }
     const done = () => { clearTimeout(timer); host.child.off('message', on) }
     host.child.on('message', on)
