@@ -338,17 +338,17 @@ export const limits = {
     ['Time for what is in progress when standard input ends', `${mcpServer}/stdio/serve-stdio.ts`, 'DRAIN_MS', 'ms', 'It is cancelled.']
   ],
   'Page of the playground': [
-    ['Exchanges that the page keeps', 'packages/playground/page/exchange.ts', 'MAX_EXCHANGES', '', 'The oldest one leaves.'],
-    ['Requests and frames that the page keeps', 'packages/playground/page/exchange.ts', 'MAX_SESSION_CHARS', 'characters', 'The oldest exchanges leave.'],
-    ['Frames that the page keeps of one exchange', 'packages/playground/page/exchange.ts', 'MAX_FRAMES', '', 'The chat goes on; the raw view shows how many are left out.'],
-    ['Text that the page keeps of one frame', 'packages/playground/page/exchange.ts', 'MAX_FRAME_CHARS', 'characters', 'The chat goes on with the whole frame.'],
-    ['One response that the page reads', 'packages/playground/page/exchange.ts', 'MAX_RESPONSE_CHARS', 'characters', 'The answer fails and names the bound.'],
-    ['Deliveries to webhooks that the page keeps of a task', 'packages/playground/page/tasks/watch-deliveries.ts', 'MAX_DELIVERIES', '', 'The one that was read first leaves.'],
-    ['Size of a session file that the page opens', 'packages/playground/page/session-file.ts', 'MAX_FILE_BYTES', 'bytes', 'The page does not open it.'],
-    ['Lines of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_LINES', '', 'The same.'],
-    ['Frames of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_FRAMES', '', 'The same.'],
-    ['Turns of the chat over a reload, and sent with a question', 'packages/playground/page/conversation.ts', 'MAX_TURNS', '', 'The oldest are left out.'],
-    ['Text of the turns that the chat sends with a question', 'packages/playground/page/conversation.ts', 'MAX_HISTORY_CHARS', 'characters', 'The oldest turns are left out, and the page states how many.'],
-    ['Text of the chat over a reload', 'packages/playground/page/conversation.ts', 'MAX_STORED_CHARS', 'characters of JSON', 'The oldest turns are left out.']
+    ['Exchanges that the page keeps', 'packages/playground/page/requests/exchange.ts', 'MAX_EXCHANGES', '', 'The oldest one leaves.'],
+    ['Requests and frames that the page keeps', 'packages/playground/page/requests/exchange.ts', 'MAX_SESSION_CHARS', 'characters', 'The oldest exchanges leave.'],
+    ['Frames that the page keeps of one exchange', 'packages/playground/page/requests/exchange.ts', 'MAX_FRAMES', '', 'The chat goes on; the raw view shows how many are left out.'],
+    ['Text that the page keeps of one frame', 'packages/playground/page/requests/exchange.ts', 'MAX_FRAME_CHARS', 'characters', 'The chat goes on with the whole frame.'],
+    ['One response that the page reads', 'packages/playground/page/requests/exchange.ts', 'MAX_RESPONSE_CHARS', 'characters', 'The answer fails and names the bound.'],
+    ['Deliveries to webhooks that the page keeps of a task', 'packages/playground/page/timeline/watch-deliveries.ts', 'MAX_DELIVERIES', '', 'The one that was read first leaves.'],
+    ['Size of a session file that the page opens', 'packages/playground/page/raw/session-file.ts', 'MAX_FILE_BYTES', 'bytes', 'The page does not open it.'],
+    ['Lines of the same', 'packages/playground/page/raw/session-file.ts', 'MAX_FILE_LINES', '', 'The same.'],
+    ['Frames of the same', 'packages/playground/page/raw/session-file.ts', 'MAX_FILE_FRAMES', '', 'The same.'],
+    ['Turns of the chat over a reload, and sent with a question', 'packages/playground/page/chat/conversation.ts', 'MAX_TURNS', '', 'The oldest are left out.'],
+    ['Text of the turns that the chat sends with a question', 'packages/playground/page/chat/conversation.ts', 'MAX_HISTORY_CHARS', 'characters', 'The oldest turns are left out, and the page states how many.'],
+    ['Text of the chat over a reload', 'packages/playground/page/chat/conversation.ts', 'MAX_STORED_CHARS', 'characters of JSON', 'The oldest turns are left out.']
   ]
 }

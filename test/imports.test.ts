@@ -24,9 +24,9 @@ test('a cycle of files and a cycle of folders are found, and a file at the root 
   t.end()
 })
 
-test('the sources of the packages, of the command and of the page are read, and components are files like others', t => {
+test('the sources of the packages, of the host and of the page are read, and components are files like others', t => {
   const imports = importsOfSources()
-  for (const folder of ['packages/core/src/', 'apps/host/src/', 'apps/polyvac/src/', 'packages/playground/page/views/']) {
+  for (const folder of ['packages/core/src/', 'apps/host/src/', 'packages/playground/page/chat/']) {
     t.ok(imports.some(({ from }) => from.startsWith(folder)), folder)
   }
   t.ok(imports.some(({ from, to }) => from === 'packages/playground/page/main.tsx' && to.endsWith('.tsx')), 'main.tsx imports components')

@@ -35,6 +35,8 @@ export async function buildPage () {
     outdir: target,
     write: false,
     bundle: true,
+    // beside the other libraries, not amid the page: 300 bytes less when compressed
+    inject: ['@cfworker/json-schema'],
     minify: true,
     format: 'esm',
     target: ['chrome110', 'firefox110', 'safari16'],

@@ -1,9 +1,9 @@
 import { render, type JSX } from 'preact'
-import { addressOf, route } from './router.js'
-import { loadSettings, problem, settings } from './settings.js'
-import { token } from './token.js'
-import { Notice } from './ui.js'
-import { VIEWS } from './views/index.js'
+import { token } from './requests/token.js'
+import { addressOf, route } from './shared/router.js'
+import { loadSettings, problem, settings } from './shared/settings.js'
+import { Notice } from './shared/ui.js'
+import { VIEWS } from './views.js'
 
 function Page (): JSX.Element {
   const view = VIEWS.find(({ id }) => id === route.value.id) ?? VIEWS[0]!

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { asCurl, asFetch, quoteForShell } from '../page/tools/copy-as.js'
+import { asCurl, asFetch, quoteForShell } from '../page/shared/copy-as.js'
 import { fieldOf, hasPassword, initialValue, MAX_DEPTH, problemsOf, readText, variantOf, withEntry, withoutPasswords } from '../page/tools/json-schema.js'
 
 interface Sample { readonly schema: Record<string, unknown>, readonly value: unknown }

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Exchange, Frame } from '../page/exchange-record.js'
-import { FrameSplitter } from '../page/frame-splitter.js'
-import { maskText, maskValue } from '../page/mask.js'
-import { ownUrl } from '../page/own-url.js'
-import { MAX_FILE_FRAMES, MAX_FILE_LINES, readSession, writeSession } from '../page/session-file.js'
+import type { Exchange, Frame } from '../page/requests/exchange-record.js'
+import { FrameSplitter } from '../page/requests/frame-splitter.js'
+import { maskText, maskValue } from '../page/requests/mask.js'
+import { ownUrl } from '../page/requests/own-url.js'
+import { MAX_FILE_FRAMES, MAX_FILE_LINES, readSession, writeSession } from '../page/raw/session-file.js'
 
 const PAGE = 'https://agents.example/app/playground/'
 const exchange: Exchange = {
@@ -141,7 +141,7 @@ test('the page keeps a bounded session: the oldest exchanges leave, and frames p
   const globals = { location: { href: 'http://127.0.0.1/playground/' }, sessionStorage: { getItem: () => null, setItem () {}, removeItem () {} }, fetch: async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } }) }
   for (const [name, value] of Object.entries(globals)) t.intercept(globalThis, name as never, { value, configurable: true } as never)
   // loaded once the names of a browser exist
-  const { exchanges, send, MAX_EXCHANGES, MAX_FRAME_CHARS, MAX_FRAMES, MAX_SESSION_CHARS } = await import(import.meta.resolve('../page/exchange.js')) as {
+  const { exchanges, send, MAX_EXCHANGES, MAX_FRAME_CHARS, MAX_FRAMES, MAX_SESSION_CHARS } = await import(import.meta.resolve('../page/requests/exchange.js')) as {
     exchanges: { readonly value: readonly Exchange[] }
     send (request: object): Promise<{ readonly exchange: Exchange, frames (): AsyncIterable<Frame> }>
   } & Record<'MAX_EXCHANGES' | 'MAX_FRAME_CHARS' | 'MAX_FRAMES' | 'MAX_SESSION_CHARS', number>

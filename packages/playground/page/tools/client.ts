@@ -1,7 +1,7 @@
-import { eventData, send } from '../exchange.js'
-import { mcpRequest, type PageRequest } from '../mcp-request.js'
-import { bodyOf, failureText, settings } from '../settings.js'
-import { isObject } from './json-schema.js'
+import { mcpRequest, type PageRequest } from '../protocols/mcp-request.js'
+import { eventData, send } from '../requests/exchange.js'
+import { isObject } from '../shared/fields.js'
+import { bodyOf, failureText, settings } from '../shared/settings.js'
 
 /** The name under which the page shows the MCP server of the service itself; a configured server cannot have it. */
 export const OWN = '@service'

@@ -1,4 +1,5 @@
 import { Validator, type OutputUnit, type Schema as ValidatorSchema } from '@cfworker/json-schema'
+import { isObject } from '../shared/fields.js'
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -12,10 +13,6 @@ export type Field =
   | { readonly kind: 'values', readonly schema: Schema, readonly values: readonly unknown[], readonly titles?: readonly unknown[] }
   | { readonly kind: 'choice', readonly schema: Schema, readonly variants: readonly Schema[] }
   | { readonly kind: 'text' | 'number' | 'json', readonly schema: Schema }
-
-export function isObject (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 /** Follows `$ref` and merges `allOf`. References to other documents are left out. */
 function resolve (schema: unknown, root: unknown, depth = 0): Schema {

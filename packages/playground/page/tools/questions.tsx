@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { Notice } from '../ui.js'
-import { initialValue, isObject, problemsOf } from './json-schema.js'
+import { isObject } from '../shared/fields.js'
+import { Notice } from '../shared/ui.js'
+import type { Outcome } from './client.js'
+import { initialValue, problemsOf } from './json-schema.js'
 import { answerCall, type PendingCall } from './pending-questions.js'
 import { SchemaField } from './schema-form.js'
-import type { Outcome } from './client.js'
 
 /** The questions of one call, with a form for each and two buttons. */
 export function Questions ({ waiting, onOutcome }: { readonly waiting: PendingCall, readonly onOutcome: (outcome: Outcome) => void }): JSX.Element {

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { Notice } from '../ui.js'
+import { isObject } from '../shared/fields.js'
+import { Notice } from '../shared/ui.js'
 import { getPrompt, OWN, readResource, type Prompt, type Resource } from './client.js'
-import { isObject } from './json-schema.js'
 import { Content } from './result.js'
 
 interface Reading { readonly blocks: readonly unknown[], readonly problem: string }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
-import { isWeb } from '../address.js'
-import { bytes, Json, Link, Notice } from '../ui.js'
-import { isObject } from './json-schema.js'
+import { isWeb } from '../shared/address.js'
+import { isObject } from '../shared/fields.js'
+import { bytes, Json, Link, Notice } from '../shared/ui.js'
 import type { ToolResult } from './client.js'
 
 /** Types of pictures that the page shows; SVG is left out, since it may have scripts. */

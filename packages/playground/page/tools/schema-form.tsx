@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { fieldOf, initialValue, isObject, readText, variantOf, withEntry, type Schema } from './json-schema.js'
+import { isObject } from '../shared/fields.js'
+import { fieldOf, initialValue, readText, variantOf, withEntry, type Schema } from './json-schema.js'
 
 interface FieldProps {
   readonly schema: unknown

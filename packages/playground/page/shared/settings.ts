@@ -1,0 +1,67 @@
+import { signal } from '@preact/signals'
+import { send, SIGN_IN, type Sent } from '../requests/exchange.js'
+
+export type RouteName = 'vac' | 'openai' | 'a2a' | 'card' | 'mcp' | 'gateway' | 'ready' | 'openapi'
+
+export interface Settings {
+  readonly title: string
+  /** The page asks, and changes nothing. */
+  readonly readOnly: boolean
+  /** Addresses relative to the page; null where the service does not have them. */
+  readonly routes: Readonly<Record<RouteName, string | null>>
+}
+
+export interface VacInfo {
+  readonly name: string
+  readonly display_name?: string
+  readonly description?: string
+  readonly model?: string
+  readonly agent?: string
+  readonly memory?: boolean
+}
+
+export const settings = signal<Settings>({
+  title: 'Playground',
+  readOnly: true,
+  routes: { vac: null, openai: null, a2a: null, card: null, mcp: null, gateway: null, ready: null, openapi: null }
+})
+export const vacs = signal<readonly VacInfo[]>([])
+/** Why the page cannot ask, for people. */
+export const problem = signal('')
+
+/** Reads the settings of the page and the VACs. */
+export async function loadSettings (): Promise<void> {
+  problem.value = ''
+  try {
+    settings.value = await bodyOf(await send({ protocol: 'http', label: 'settings', path: 'settings.json', as: 'json' })) as unknown as Settings
+    document.title = settings.value.title
+    const { vac } = settings.value.routes
+    if (vac === null) return
+    vacs.value = (await bodyOf(await send({ protocol: 'direct', label: 'list VACs', path: vac, as: 'json' }))).vacs as VacInfo[] | undefined ?? []
+  } catch (err) {
+    problem.value = `The page cannot ask: ${(err as Error).message}`
+  }
+}
+
+/** The body of a response. @throws Error with the text of the service, or of what is before it, where that refuses */
+export async function bodyOf (sent: Sent): Promise<Record<string, unknown>> {
+  const body = await sent.json()
+  const { status = 0 } = sent.exchange
+  if (status < 200 || status > 299) throw new Error(`${failureText(body, status)}${status === 401 ? `: ${SIGN_IN}` : ''}`)
+  return (body ?? {}) as Record<string, unknown>
+}
+
+/**
+ * The text of an error body of any protocol, with the id that it speaks of.
+ * @param requestId that of the response, where the body has none
+ */
+export function failureText (body: unknown, status: number | undefined, requestId?: string): string {
+  const { error, message, detail } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  if (typeof error === 'string') return error
+  const { message: inner, requestId: id = requestId, data } = (error ?? {}) as Record<string, any>
+  const text = inner ?? message ?? detail
+  if (typeof text !== 'string') return `the service answered ${status ?? 'nothing'}`
+  // A2A has it in the data of the error, 1.0 in a list
+  const [facts] = [data].flat()
+  return text.endsWith('the request id') ? `${text} ${facts?.requestId ?? facts?.metadata?.requestId ?? id ?? ''}`.trimEnd() : text
+}
