@@ -13,7 +13,6 @@ const root = fileURLToPath(new URL('..', import.meta.url))
  * A package that is not listed imports none. The protocol plugins never import one another.
  */
 const ARROWS = {
-  'mcp-protocol': ['core'],
   auth: ['core'],
   tasks: ['sqlite'],
   documents: ['core', 'sqlite'],

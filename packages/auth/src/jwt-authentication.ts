@@ -7,7 +7,7 @@ import { AuthOptionsError, IssuerUnavailableError } from './errors.js'
 import { IssuerKeys } from './issuer-keys.js'
 
 /** Algorithms with a public key. `none`, and HS* with the public key as its secret, would let callers sign tokens. */
-export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const
 
 /** Difference of clocks in seconds that times in tokens may have. */
 export const CLOCK_SKEW_S = 30

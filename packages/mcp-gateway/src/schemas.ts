@@ -41,7 +41,7 @@ export const McpPrompt = Type.Object({
 }, { title: 'McpPrompt' })
 
 /** Content of a resource: `text`, or an empty text and the bytes in base64 as `blob`. */
-export const McpResourceContent = Type.Object({
+const McpResourceContent = Type.Object({
   uri: Type.Optional(Type.String()),
   mimeType: Type.Optional(Type.String()),
   text: Type.String(),

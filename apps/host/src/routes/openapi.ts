@@ -38,7 +38,7 @@ export function openApiOf (app: FastifyInstance): Json {
 }
 
 /** Moves schemas with a `title` to `components`: generated clients then have one type for each, not one per use. */
-export function hoistSchemas (document: Json): Json {
+function hoistSchemas (document: Json): Json {
   // @keyed none: the keys are titles of schemas of the code
   const schemas: Json = {}
   const hoist = (value: unknown): unknown => {

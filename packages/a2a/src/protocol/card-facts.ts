@@ -28,7 +28,7 @@ export interface PublicCardFacts {
 }
 
 /** Media types of artifacts: text, and its sources as data. */
-export const OUTPUT_MODES: readonly string[] = ['text/plain', 'application/json']
+const OUTPUT_MODES: readonly string[] = ['text/plain', 'application/json']
 
 const KINDS = { query: 'Ask', stream: 'Talk with', memory: 'Search' } as const
 

@@ -36,7 +36,7 @@ export function readMessage<Part> (
 }
 
 /** The text of a message, or undefined where it has none. */
-export function textOf (parts: readonly TaskPart[]): string | undefined {
+function textOf (parts: readonly TaskPart[]): string | undefined {
   const texts = parts.flatMap(({ text }) => text === undefined || text.trim() === '' ? [] : [text])
   return texts.length === 0 ? undefined : texts.join('\n')
 }

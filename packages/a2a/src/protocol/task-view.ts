@@ -80,7 +80,7 @@ export function viewTask (task: TaskRecord, historyLength = Infinity): TaskView 
  * The state with the message that explains it: the question, the reason, the progress, or an answer that is only a
  * message.
  */
-export function viewStatus (task: TaskRecord): StatusView {
+function viewStatus (task: TaskRecord): StatusView {
   const { id, state, statusAt: at, error, messages, artifacts, progressMessage, seq } = task
   if (error !== null && isTerminal(state)) {
     const parts = [{ type: 'text' as const, text: error.message }]

@@ -48,7 +48,7 @@ export function authenticateCallers (scope: FastifyInstance, authenticate: Authe
  * Reads the caller of a request, and keeps it for the handlers.
  * @throws UNAUTHENTICATED, OWNER_REFUSED (401); INVALID_PRINCIPAL (500)
  */
-export async function authenticateCaller (request: FastifyRequest, authenticate: Authenticate): Promise<Principal> {
+async function authenticateCaller (request: FastifyRequest, authenticate: Authenticate): Promise<Principal> {
   const principal = await authenticate(request) as Principal | undefined | null
   if (principal === undefined || principal === null) {
     auditRequest(request, undefined, 'UNAUTHENTICATED')

@@ -8,7 +8,7 @@ import type { Log } from '../basics/log.js'
 import type { Principal } from '../vac/vac.js'
 
 /** Time in ms in which work of a credential that was removed, changed or has expired is found and ended. */
-export const RECHECK_MS = 400
+const RECHECK_MS = 400
 
 /** Work in progress that a credential opened. */
 interface OpenWork {

@@ -2,7 +2,7 @@ import { isRecord } from './is-record.js'
 import { quoteName, suggestion } from './names.js'
 
 /** Longest time in ms that a timer of Node.js can wait; it fires a longer one at once. */
-export const MAX_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Default of `bodyLimit` of the plugins: largest request body, in bytes. A photo as a data URL, or a long history, has

@@ -22,7 +22,7 @@ export function shareOf (total: number): number {
   return Math.ceil(total * share)
 }
 
-export const OwnerShareUsedError = createError<[string, number]>('OWNER_SHARE_USED',
+const OwnerShareUsedError = createError<[string, number]>('OWNER_SHARE_USED',
   'all places for %s that one owner may have are taken (%s); try again when some have ended', 503, { expose: true })
 
 interface Waiter { readonly start: () => void }

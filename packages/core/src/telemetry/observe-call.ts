@@ -6,7 +6,7 @@ import {
 import { isTraced, startSpan, toolLabel, withSpan, type OpenSpan } from './spans.js'
 
 /** Most characters of a text in an attribute. */
-export const MAX_CONTENT_CHARS = 8_192
+const MAX_CONTENT_CHARS = 8_192
 
 let isCaptured = false
 
@@ -14,7 +14,7 @@ let isCaptured = false
 export function captureContent (on: boolean): void { isCaptured = on }
 
 /** The text of an attribute; undefined unless content is captured. */
-export function contentOf (value: unknown): string | undefined {
+function contentOf (value: unknown): string | undefined {
   if (!isCaptured) return undefined
   const text = typeof value === 'string' ? value : JSON.stringify(value) ?? ''
   return text.length <= MAX_CONTENT_CHARS ? text : `${text.slice(0, MAX_CONTENT_CHARS)}…`

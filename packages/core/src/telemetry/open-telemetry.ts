@@ -10,7 +10,7 @@ export function openTelemetry (): OpenTelemetry | undefined {
 }
 
 /** The scope of all spans and instruments. */
-export const SCOPE = 'polyvac'
+const SCOPE = 'polyvac'
 
 let known: Api.TracerProvider | undefined
 let tracer: Api.Tracer | undefined

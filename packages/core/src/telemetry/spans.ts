@@ -204,7 +204,7 @@ class TracedStep implements OpenSpan {
 }
 
 /** The value of `error.type`: a code in the form of constants, otherwise the name of a class. Texts are content. */
-export function errorType (err: unknown): string {
+function errorType (err: unknown): string {
   try {
     if (typeof err === 'string' || typeof err === 'number') return safeName(String(err))
     const { code, name } = err as { code?: unknown, name?: unknown }
@@ -216,7 +216,7 @@ export function errorType (err: unknown): string {
 }
 
 /** A name that a caller or a module may have chosen: anything that is not an identifier could be content. */
-export function safeName (name: string): string {
+function safeName (name: string): string {
   return /^[\w./-]{1,128}$/.test(name) ? name : '_OTHER'
 }
 

@@ -82,7 +82,7 @@ export async function toolsDocument (tools: readonly ServerItem[], { url, server
 }
 
 /** The name of a tool in a path. A slash or another character that proxies refuse or decode is replaced. */
-export function pathName (tool: string): string {
+function pathName (tool: string): string {
   return encodeURIComponent(toolName(tool))
 }
 

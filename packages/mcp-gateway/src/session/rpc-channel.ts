@@ -8,7 +8,7 @@ import type { Transport, TransportEvents } from './transport.js'
 const MAX_CANCELLED = 1_000
 
 /** The connection ended before the response. */
-export class ConnectionClosedError extends Error {}
+class ConnectionClosedError extends Error {}
 
 /** Receives the response to a request: `answered` or `failed` is called once, unless the request is cancelled. */
 export interface Waiting {

@@ -31,7 +31,7 @@ export function readChallenge (status: number, challenge: string | string[] | un
 }
 
 /** The server's description of itself as a resource. A document of another origin is not requested. */
-export async function describeResource (url: URL, named: URL | undefined, { fetch }: TokenRequests): Promise<OAuthProtectedResourceMetadata | undefined> {
+async function describeResource (url: URL, named: URL | undefined, { fetch }: TokenRequests): Promise<OAuthProtectedResourceMetadata | undefined> {
   const own = named?.origin === url.origin ? { resourceMetadataUrl: named } : {}
   // a server without the document is one from before 2025-06-18
   return await discoverOAuthProtectedResourceMetadata(url, own, fetch).catch(() => undefined)

@@ -6,7 +6,7 @@ import { fitBlock, fitBlocks, fitContents, textBlock, type Block } from './conte
 import { fitFields, flag, shapeOf, type Fields, type Fit } from './values.js'
 
 /** Values of one completion (specification, completion). */
-export const MAX_COMPLETION_VALUES = 100
+const MAX_COMPLETION_VALUES = 100
 
 const META = shapeOf({
   progressToken: value => typeof value === 'string' || Number.isSafeInteger(value) ? value : undefined,

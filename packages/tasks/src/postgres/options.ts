@@ -4,7 +4,7 @@ import { readNumbers } from '../basics/number-options.js'
 import { readOwnerShare } from '../basics/owner-share.js'
 import { LIMIT_NUMBERS, type StoreLimits } from '../store/store-options.js'
 
-export const POSTGRES_NUMBERS = {
+const POSTGRES_NUMBERS = {
   ...LIMIT_NUMBERS,
   maxBytes: [16 * 1024 * 1024 * 1024, 1],
   maxConnections: [10, 2]

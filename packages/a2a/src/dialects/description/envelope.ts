@@ -21,7 +21,7 @@ export function responseSchema ({ result }: Method): TSchema {
 }
 
 /** A refused request. `data.code` is stable, for programs. */
-export const RpcFailure = Type.Object({
+const RpcFailure = Type.Object({
   jsonrpc: Type.Literal('2.0'),
   id: Type.Unknown(),
   error: Type.Object({
