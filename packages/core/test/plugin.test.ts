@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { test } from 'tap'
 import {
-  createError, failureOf, isExposed, isMissingModule, isRecord, LightAbort, matchesEtag, nearest, OpenCalls, quoteName, RouteTable,
+  createError, deadlineSignal, failureOf, isExposed, isMissingModule, isRecord, LightAbort, matchesEtag, nearest, OpenCalls, quoteName, RouteTable,
   ShuttingDownError, suggestion, unlessAborted, VacInterpreterFailedError, VacNotFoundError, within
 } from '../src/plugin.js'
 
@@ -68,6 +68,25 @@ test('a promise is awaited until its signal fires', async t => {
   stop.abort(new Error('left'))
   await t.rejects(left, { message: 'left' })
   await t.rejects(unlessAborted(Promise.resolve(1), stop), { message: 'left' }, 'one that has fired before')
+  t.equal(await unlessAborted(new Promise(() => {}), stop, () => 'late'), 'late')
+})
+
+test('a signal with a deadline fires late, with its signal, or when it is aborted, and not once it has ended', async t => {
+  const late = deadlineSignal(1)
+  await new Promise<void>(resolve => { late.signal.addEventListener('abort', () => { resolve() }) })
+  t.match(late.signal.reason, { name: 'TimeoutError', message: 'not done within 0.001 s' })
+  const named = deadlineSignal(1, undefined, { reason: () => 'named' })
+  await new Promise<void>(resolve => { named.signal.addEventListener('abort', () => { resolve() }) })
+  t.equal(named.signal.reason, 'named')
+  const stop = new LightAbort()
+  const [first, ended, aborted] = [deadlineSignal(60_000, stop, { ref: false }), deadlineSignal(60_000, stop), deadlineSignal(60_000, stop)]
+  ended.end()
+  aborted.abort('closed')
+  stop.abort('left')
+  t.strictSame([first, ended, aborted].map(({ signal }) => signal.reason as unknown), ['left', undefined, 'closed'])
+  const after = deadlineSignal(60_000, stop)
+  t.equal(after.signal.reason, 'left', 'a signal that fired before')
+  for (const { end } of [late, named, first, aborted, after]) end()
 })
 
 test('an entity tag is compared weakly, in a list and with *', async t => {

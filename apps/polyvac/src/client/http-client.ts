@@ -1,3 +1,4 @@
+import { deadlineSignal } from '@polyvac/core/plugin'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { UsageError } from '../errors.js'
@@ -69,16 +70,8 @@ export class HttpClient {
 
   /** Sends a request; the caller reads the pieces, and the request ends when it stops reading. */
   async open (path: string, { method, headers, body, signal, maxMs = this.#maxMs }: HttpRequest = {}): Promise<HttpReply> {
-    const stop = new AbortController()
-    // signals of AbortSignal.any and AbortSignal.timeout may be collected before they fire (Node.js 20)
-    const timer = setTimeout(() => { stop.abort(new DOMException('no reply in time', 'TimeoutError')) }, maxMs).unref()
-    const leave = (): void => { stop.abort(signal?.reason) }
-    signal?.addEventListener('abort', leave)
-    if (signal?.aborted === true) leave()
-    const end = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', leave)
-    }
+    // a caller that reads no piece does not end it
+    const { signal: stop, end } = deadlineSignal(maxMs, signal, { ref: false })
     const url = this.address(path)
     try {
       const response = await fetch(url, {
@@ -90,9 +83,9 @@ export class HttpClient {
           ...url.origin === this.base.origin ? this.#headers : {}
         },
         ...body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) },
-        signal: stop.signal
+        signal: stop
       })
-      return { status: response.status, headers: response.headers, pieces: readPieces(response, stop.signal, end) }
+      return { status: response.status, headers: response.headers, pieces: readPieces(response, stop, end) }
     } catch (err) {
       end()
       throw err

@@ -1,4 +1,4 @@
-import { LogGate, record, startSpan, telemetryNames as names, traceParent } from '@polyvac/core/plugin'
+import { deadlineSignal, LogGate, record, startSpan, telemetryNames as names, traceParent } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
 import { pushBackoff, type Delivery, type DeliveryHandler, type DeliveryOutcome, type TaskLogger } from '@polyvac/tasks'
 import type { Dispatcher } from 'undici'
@@ -54,8 +54,8 @@ export interface PushDeliverer {
 /** Sends the events of a task store to the receivers that its push configs name, signed, once each unless they fail. */
 export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
   const { guard, keys, issuer, timeoutMs = PUSH_TIMEOUT_MS, payload, log, recent } = options
-  // @keyed none: an object for each delivery in progress; MAX_DELIVERIES, a quarter of them of one owner
-  const running = new Set<AbortController>()
+  // @keyed none: what aborts each delivery in progress; MAX_DELIVERIES, a quarter of them of one owner
+  const running = new Set<(reason: unknown) => void>()
   let closed: Promise<void> | undefined
   const gate = new LogGate()
 
@@ -77,20 +77,16 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       warn('unusable', delivery.owner, { delivery: delivery.id, code: codeOf(error) }, 'a push config cannot be used and is disabled')
       return { disable: (error as Error).message }
     }
-    const stop = new AbortController()
-    const forward = (): void => { stop.abort(signal.reason) }
-    const timer = setTimeout(() => { stop.abort(new PushTimeoutError(timeoutMs)) }, timeoutMs)
-    signal.addEventListener('abort', forward, { once: true })
-    running.add(stop)
+    const stop = deadlineSignal(timeoutMs, signal, { reason: () => new PushTimeoutError(timeoutMs) })
+    running.add(stop.abort)
     try {
       const sent = await payload(delivery, stop.signal)
       if (sent === undefined) return 'delivered'
       if ('disable' in sent) return sent
       return await send(delivery, url, secrets, sent, stop.signal)
     } finally {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', forward)
-      running.delete(stop)
+      stop.end()
+      running.delete(stop.abort)
     }
   }
 
@@ -143,7 +139,7 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
   return {
     handler,
     close () {
-      for (const stop of running) stop.abort(new PushClosedError())
+      for (const abort of running) abort(new PushClosedError())
       closed ??= guard.close()
       return closed
     }

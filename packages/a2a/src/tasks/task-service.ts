@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { accessKey, callerFields, mayUse, mayUseAll, releaseContext, SKILLS, usableVacs, vacOfSkill, type SkillKind } from '@polyvac/core/plugin'
+import { accessKey, callerFields, mayUse, mayUseAll, releaseContext, SKILLS, unlessAborted, usableVacs, vacOfSkill, type SkillKind } from '@polyvac/core/plugin'
 import {
   isTurnOver, isWaiting, ownerKey, takeTurn, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig,
   type TaskPage, type TaskQuery, type TaskRecord, type TaskStore, type UserMessage
@@ -82,7 +82,7 @@ export class TaskService {
   /** The task once it has ended or waits for its caller, or as it stands when `signal` fires. */
   async settle ({ task, attempt }: CreatedTask, signal: AbortSignalLike): Promise<TaskRecord> {
     const { id, owner, seq } = task
-    const settled = attempt === undefined ? undefined : await unlessAborted(attempt, signal)
+    const settled = attempt === undefined ? undefined : await unlessAborted(attempt, signal, () => undefined)
     if (settled !== undefined) return settled
     for await (const event of this.#tasks.events(owner, id, { after: seq, signal })) {
       if (event.state !== undefined && isWaiting(event.state)) break
@@ -195,14 +195,4 @@ function madeBy (caller: Caller, config: NewPushConfig): NewPushConfig {
 /** The names that the skills of a VAC may have. */
 function skillNamesOf (vac: string): string[] {
   return (Object.keys(SKILLS) as SkillKind[]).map(kind => SKILLS[kind].prefix + vac)
-}
-
-function unlessAborted<T> (promise: Promise<T>, signal: AbortSignalLike): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => { resolve(undefined) }
-    if (signal.aborted) return stop()
-    signal.addEventListener('abort', stop)
-    const forget = (): void => { signal.removeEventListener('abort', stop) }
-    promise.then(value => { forget(); resolve(value) }, (err: unknown) => { forget(); reject(err) })
-  })
 }

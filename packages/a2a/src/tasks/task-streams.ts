@@ -1,6 +1,6 @@
 import type { Principal } from '@polyvac/core'
 import {
-  commentText, joinTexts, LightAbort, memoryBudget, ownerShare, releaseContext, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
+  commentText, deadlineSignal, joinTexts, memoryBudget, ownerShare, releaseContext, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
 } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, ownerKey, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
@@ -166,15 +166,11 @@ export class TaskStreams {
     const { service, replies, sendTimeoutMs } = this.#options
     releaseContext()
     const { signal, end } = replies.begin(reply)
-    const stop = new LightAbort()
-    const abort = (): void => { stop.abort(undefined) }
-    const timer = setTimeout(abort, sendTimeoutMs)
-    signal.addEventListener('abort', abort)
+    const stop = deadlineSignal(sendTimeoutMs, signal)
     try {
-      return await service.settle(created, stop)
+      return await service.settle(created, stop.signal)
     } finally {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', abort)
+      stop.end()
       end()
     }
   }

@@ -14,11 +14,14 @@ export async function within<T, L = undefined> (promise: PromiseLike<T>, ms: num
   }
 }
 
-/** Waits for a promise until `signal` fires, then rejects with its reason. A later rejection is ignored. */
-export async function unlessAborted<T> (promise: PromiseLike<T>, signal: AbortSignalLike): Promise<T> {
+/**
+ * Waits for a promise until `signal` fires, then rejects with its reason; `onAbort` makes the result instead.
+ * A later rejection is ignored.
+ */
+export async function unlessAborted<T, A = never> (promise: PromiseLike<T>, signal: AbortSignalLike, onAbort?: () => A): Promise<T | NoInfer<A>> {
   let abort = (): void => {}
-  const aborted = new Promise<never>((_resolve, reject) => {
-    abort = () => { reject(signal.reason) }
+  const aborted = new Promise<A>((resolve, reject) => {
+    abort = () => { if (onAbort === undefined) reject(signal.reason); else resolve(onAbort()) }
     signal.addEventListener('abort', abort)
     if (signal.aborted) abort()
   })

@@ -1,6 +1,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Type } from '@sinclair/typebox'
 import { isForCaller } from '../basics/create-error.js'
+import { deadlineSignal } from '../basics/deadline-signal.js'
 import { VacTimeoutError } from '../basics/errors.js'
 import { normaliseHistory } from '../vac/history.js'
 import { MEMORY_DEFAULTS, type Hit } from '../vac/memory.js'
@@ -48,10 +49,7 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput,
   { signal, timeoutMs, owner }: { readonly signal: AbortSignalLike, readonly timeoutMs: number, readonly owner?: string | undefined }): Promise<MemorySearchResult> {
   const { limit: defaultLimit, threshold: defaultThreshold } = MEMORY_DEFAULTS
   const { search_query: query, limit = defaultLimit, similarity_threshold: threshold = defaultThreshold } = input
-  const stop = new AbortController()
-  const abort = (): void => { stop.abort(signal.reason) }
-  const timer = setTimeout(() => { stop.abort(new VacTimeoutError(JSON.stringify(vac.name), timeoutMs / 1000)) }, timeoutMs)
-  signal.addEventListener('abort', abort)
+  const stop = deadlineSignal(timeoutMs, signal, { reason: () => new VacTimeoutError(JSON.stringify(vac.name), timeoutMs / 1000) })
   let degraded: string | undefined
   const onDegraded = (reason: string): void => { degraded = reason }
   const search = async (most: number, least: number): Promise<Hit[]> => {
@@ -61,12 +59,10 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput,
   let hits: Hit[]
   let below: Hit | undefined
   try {
-    if (signal.aborted) abort()
     hits = await search(limit, threshold)
     if (hits.length === 0 && threshold > 0) [below] = await search(1, 0)
   } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', abort)
+    stop.end()
   }
   const results = hits.map(({ content, score, metadata }) => ({ content: wellFormed(content), score, metadata: wellFormed(metadata) }))
   return {

@@ -1,12 +1,11 @@
 import { on } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '@polyvac/core'
-import { isMissingThread } from '@polyvac/core/plugin'
+import { deadlineSignal, isMissingThread } from '@polyvac/core/plugin'
 import { damageOf } from '../formats/formats.js'
 import type { Passage } from '../formats/passages.js'
 import { splitDocument } from '../formats/split-document.js'
 import type { SplitJob, SplitPart } from '../formats/split-thread.js'
-import { limitTime } from '../time-limit.js'
 
 /** A longer document, in characters, is split in a thread, since splitting it would block the event loop. */
 const MAX_SPLIT_IN_PLACE = 16 * 1024
@@ -43,7 +42,7 @@ export class DocumentSplitter {
       this.#logDamage(source, damage)
       return []
     }
-    const limit = limitTime(MAX_SPLIT_MS, signal)
+    const limit = deadlineSignal(MAX_SPLIT_MS, signal)
     const passages: Passage[] = []
     try {
       const thread = this.#thread ??= new Worker(new URL('../formats/split-thread.js', import.meta.url), {
@@ -61,8 +60,8 @@ export class DocumentSplitter {
     } catch (err) {
       await this.close()
       signal.throwIfAborted()
-      this.#logProblem(source, limit.isLate() ? 'it takes too long' : reasonOf(err))
-      if (limit.isLate()) return undefined
+      this.#logProblem(source, limit.signal.aborted ? 'it takes too long' : reasonOf(err))
+      if (limit.signal.aborted) return undefined
     } finally {
       limit.end()
     }

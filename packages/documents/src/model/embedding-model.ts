@@ -1,8 +1,7 @@
-import { memoryBudget, traceParent } from '@polyvac/core/plugin'
+import { deadlineSignal, memoryBudget, traceParent } from '@polyvac/core/plugin'
 import { loadSdk, ModelError, modelFailure } from './model-client.js'
 import { modelFetch } from './model-fetch.js'
 import type { ModelServer } from './model-server.js'
-import { limitTime } from '../time-limit.js'
 
 export interface EmbedRequest {
   readonly server: ModelServer
@@ -45,7 +44,7 @@ export async function embedTexts ({ server, texts, signal, owner, timeoutMs }: E
     headers: { ...traceParent() },
     fetch: modelFetch({ baseUrl: server.baseUrl, maxBytes: texts.length * MAX_VECTOR_BYTES, held })
   })
-  const limit = limitTime(timeoutMs, signal)
+  const limit = deadlineSignal(timeoutMs, signal)
   let embeddings: number[][]
   try {
     ({ embeddings } = await embedMany({
@@ -53,7 +52,7 @@ export async function embedTexts ({ server, texts, signal, owner, timeoutMs }: E
     }))
   } catch (error) {
     signal.throwIfAborted()
-    throw limit.isLate() ? new ModelError(`no vectors within ${timeoutMs / 1_000} s`) : modelFailure(error)
+    throw limit.signal.aborted ? new ModelError(`no vectors within ${timeoutMs / 1_000} s`) : modelFailure(error)
   } finally {
     limit.end()
     held.release()

@@ -1,8 +1,7 @@
 import type { VacConfig } from '@polyvac/core'
-import { integer, memoryBudget, type OptionRule } from '@polyvac/core/plugin'
+import { deadlineSignal, integer, memoryBudget, type OptionRule } from '@polyvac/core/plugin'
 import { reasonOf } from './model-client.js'
 import { modelFetch } from './model-fetch.js'
-import { limitTime } from '../time-limit.js'
 
 /** A model on an OpenAI-compatible server. */
 export interface ModelServer {
@@ -101,7 +100,7 @@ async function cached (kind: ModelKind, baseUrl: string, look: () => Promise<Fou
 }
 
 async function firstModel (kind: ModelKind, baseUrl: string, apiKey: string | undefined, timeoutMs: number, signal: AbortSignal): Promise<FoundModel> {
-  const limit = limitTime(timeoutMs, signal)
+  const limit = deadlineSignal(timeoutMs, signal)
   // the list is of the configuration, not of a caller
   const held = memoryBudget.hold('the lists of model servers')
   try {
