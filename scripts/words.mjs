@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const ALL = ['packages', 'apps', 'docs', 'examples', 'bench', 'scripts', 'test', '.ci', '.']
+const ALL = ['packages', 'apps', 'docs', 'examples', 'bench', 'scripts', 'test', '.ci', '.changeset', '.']
 const SKIPPED = /(?:^|\/)(?:node_modules|dist|coverage|\.tap|\.polyvac|LICENSE|words\.mjs|stop-words\.ts|synonyms\.ts)(?:\/|$)/
 const MAX_COLUMNS = 120
 

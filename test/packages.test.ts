@@ -51,6 +51,17 @@ test('the workflows run on the versions of Node.js that are supported, and publi
   t.equal(publish.jobs.publish.permissions['id-token'], 'write')
   const changesets = JSON.parse(read('.changeset/config.json'))
   t.strictSame(changesets.fixed, [['@polyvac/*', 'polyvac']])
+  t.equal(changesets.changelog, '@changesets/cli/changelog', 'a release keeps the texts of its changesets')
   for (const file of ['.github/dependabot.yml', '.github/ISSUE_TEMPLATE/bug.yml', '.github/ISSUE_TEMPLATE/feature.yml']) t.doesNotThrow(() => parse(read(file)), file)
   t.end()
+})
+
+test('a release moves the text of each changeset into the changelog, the greatest changes first', async t => {
+  const { changelogSection } = await import(`${root}/scripts/version.mjs`) as { changelogSection: (version: string, changesets: string[]) => string }
+  const section = changelogSection('1.2.3', [
+    "---\n'@polyvac/vac': patch\n---\n\nA route is quick. It costs $& less.\n",
+    '---\r\n"polyvac": patch\r\n"@polyvac/a2a": minor\r\n---\r\n\r\nA card:\r\n\r\n- has a name\r\n'
+  ])
+  t.equal(section, '## 1.2.3\n\n### Minor changes\n\n- a2a, polyvac: A card:\n\n  - has a name\n\n### Patch changes\n\n- vac: A route is quick. It costs $& less.')
+  t.throws(() => changelogSection('1.2.3', ['no head']), /not a changeset: no head/)
 })
