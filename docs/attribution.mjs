@@ -19,9 +19,9 @@ const WRITES = /^(?:set|add|push|unshift|splice|delete)$/
 /** A function that is an argument of one of these runs within the call alone. */
 const WITHIN = /^(?:map|forEach|filter|flatMap|some|every|find|findIndex|findLast|reduce|sort|toSorted|replace|replaceAll|from|visit)$/
 
-/** The sources: `{ file, text }` by the path from the root. */
-export function sourcesOfPackages () {
-  const folders = ['packages', 'apps'].flatMap(group => readdirSync(join(root, group)).sort().map(name => `${group}/${name}/src`))
+/** The sources: `{ file, text }` by the path from the root. @param parts folders of a package, such as `page` */
+export function sourcesOfPackages (parts = ['src']) {
+  const folders = ['packages', 'apps'].flatMap(group => readdirSync(join(root, group)).sort().flatMap(name => parts.map(part => `${group}/${name}/${part}`)))
   return folders.filter(folder => existsSync(join(root, folder))).flatMap(folder =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(name => posix.join(folder, name.replaceAll('\\', '/')))
       .filter(file => file.endsWith('.ts')).sort().map(file => ({ file, text: readFileSync(join(root, file), 'utf8') })))

@@ -204,14 +204,30 @@ function testLink (test) {
   return `[${name}](../../${file})`
 }
 
-function limitsTable () {
-  return Object.entries(limits).map(([title, rows]) => `### ${title}\n\n${table(['Bound', 'Default', 'At the limit'], rows.map(([what, file, name, unit, then]) => {
-    const text = new RegExp(`\\b${name}\\s*[:=]\\s*(?:\\w+\\(|\\[)?([0-9][0-9_.]*(?:\\s*\\*\\s*[0-9_]+)*)`).exec(read(file))?.[1]
+const NUMBER = '\\s*[:=]\\s*(?:\\w+\\(|\\[)?([0-9][0-9_.]*(?:\\s*\\*\\s*[0-9_]+)*)'
+
+let boundSources
+/** The value of a bound of limits.mjs, such as `core: MAX_ANSWERS` or `tasks/creates: BATCH`; `apps` is any app. */
+function boundOf (place) {
+  const [, name, file, constant] = /^([\w-]+)(?:\/([\w-]+))?: (\w+)$/.exec(place)
+  boundSources ??= sourcesOfPackages(['src', 'page'])
+  const files = boundSources.filter(({ file: path }) => path.startsWith(name === 'apps' ? 'apps/' : `packages/${name}/`) && (file === undefined || path.endsWith(`/${file}.ts`)))
+  // a constant has precedence over a field of an object
+  for (const declaration of [`\\bconst ${constant}(?:: \\w+)?`, `\\b${constant}`]) {
+    const found = files.flatMap(({ file: path, text }) => {
+      const value = new RegExp(`${declaration}${NUMBER}`).exec(text)?.[1]
+      return value === undefined ? [] : [{ path, value }]
+    })
+    if (found.length > 1) throw new Error(`${found.map(({ path }) => path).join(' and ')} have ${constant}: name the file, ${name}/<file>: ${constant}`)
     // a constant is a product of numbers
-    const value = text?.trim().split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1)
-    if (value === undefined || Number.isNaN(value)) throw new Error(`${file} has no bound ${name}`)
-    return [`${what} (\`${name}\`)`, shown(value, unit), then]
-  }))}`).join('\n\n')
+    if (found.length === 1) return found[0].value.trim().split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1)
+  }
+  throw new Error(`no source of ${place} has that bound`)
+}
+
+function limitsTable () {
+  return Object.entries(limits).map(([title, rows]) => `### ${title}\n\n${table(['Bound', 'Default', 'At the limit'], rows.map(([what, place, unit, then]) =>
+    [`${what} (\`${place.split(': ')[1]}\`)`, shown(boundOf(place), unit), then]))}`).join('\n\n')
 }
 
 /** The pages of docs/decisions: title and status stand in each. */

@@ -295,7 +295,7 @@ test('the documentation answers questions about itself', async t => {
     ['Why does nginx hold back the stream?', 'guides/streaming.md'],
     ['How do I authenticate callers?', 'guides/deployment.md'],
     ['How do I add a VAC to an existing Fastify app?', 'start/existing-app.md'],
-    ['How large may a request body be?', 'explain/limits.md']
+    ['How large may a request body be?', 'reference/limits.md']
   ]
   const host = await startHost(root)
   t.teardown(() => host.close())
