@@ -38,7 +38,7 @@ test('each requirement of security is met by a test that exists, not applicable,
 })
 
 test('each threat and each entry point names a test that exists, or states that no defence is sure', t => {
-  const page = readFileSync(join(root, 'SECURITY.md'), 'utf8')
+  const page = readFileSync(join(root, 'docs/explain/threats.md'), 'utf8')
   const rows = page.split('\n\n').filter(part => /^\|.*\| (?:Defence|Tests) \|$/m.test(part)).flatMap(table => table.split('\n').slice(2))
   t.ok(rows.length > 40, `${rows.length} rows`)
   for (const row of rows.filter(row => row !== '')) t.ok(testLinks(row).length > 0 || /not a guarantee|none that is sure|is untrusted/.test(row), row)
