@@ -1,5 +1,5 @@
-// The step `version` of a release: moves the texts of .changeset into the changelogs, and writes the version that the code
-// reads. The packages have one version, so CHANGELOG.md has each text once; the changelog of a package has its own.
+// The step `version` of a release: moves the texts of .changeset into the changelogs, and writes the version that the
+// code reads. The packages have one version, so CHANGELOG.md has each text once; the one of a package has its own.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -65,3 +65,15 @@ test('a release moves the text of each changeset into the changelog, the greates
   t.equal(section, '## 1.2.3\n\n### Minor changes\n\n- a2a, polyvac: A card:\n\n  - has a name\n\n### Patch changes\n\n- vac: A route is quick. It costs $& less.')
   t.throws(() => changelogSection('1.2.3', ['no head']), /not a changeset: no head/)
 })
+
+test('packages with data or code of others ship the notices of those', t => {
+  const documents = JSON.parse(read('packages/documents/package.json'))
+  t.ok(documents.files.includes('NOTICE'))
+  t.match(read('packages/documents/NOTICE'), /common-stems[^]*SUBTLEX-US[^]*Brysbaert/)
+  // what the bundle of the page contains; the build writes it
+  const notice = read('packages/playground/dist/NOTICE')
+  for (const name of ['preact', '@preact/signals', '@preact/signals-core', '@cfworker/json-schema']) {
+    t.match(notice, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+\\n\\n[^]*Permission is hereby granted`, 'm'), name)
+  }
+  t.end()
+})
