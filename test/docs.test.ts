@@ -190,6 +190,25 @@ test('the page on the task store names every column and index of its tables', as
   }
 })
 
+test('what the pages claim and deny agrees with the code', async t => {
+  const { claims, DENIAL, UNPUBLISHED } = await import(`${root}/docs/claims.mjs`) as {
+    claims: ReadonlyArray<readonly [page: string, text: string, check: () => boolean]>, DENIAL: RegExp, UNPUBLISHED: RegExp
+  }
+  for (const [page, text, check] of claims) {
+    t.ok(readFileSync(join(root, page), 'utf8').includes(text), `${page} has "${text}"`)
+    t.equal(check(), true, `the code agrees with ${page}: ${text}`)
+  }
+  for (const { name, lines } of testedPages()) {
+    // a decision is of its day, and the reference of errors quotes texts of the code
+    if (/^docs\/(?:decisions\/|reference\/errors)/.test(name)) continue
+    for (const [index, line] of lines.entries()) {
+      if (!DENIAL.test(line) || UNPUBLISHED.test(line)) continue
+      t.ok(claims.some(([page, text]) => page === name && line.includes(text)), `${name}:${index + 1} denies something, and docs/claims.mjs has no row: ${line.slice(0, 120)}`)
+    }
+  }
+  t.end()
+})
+
 test('the generated parts are those of the code', async t => {
   const { code, stdout, stderr } = await run(root, process.execPath, ['docs/generate.mjs', '--check'])
   t.equal(code, 0, `node docs/generate.mjs ${stdout}${stderr}`)
