@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { test } from 'tap'
 import {
-  createError, deadlineSignal, failureOf, isExposed, isMissingModule, isRecord, LightAbort, matchesEtag, nearest, OpenCalls, quoteName, RouteTable,
+  createError, deadlineSignal, failureOf, isExposed, isMissingModule, isRecord, JsonScan, LightAbort, matchesEtag, nearest, OpenCalls, quoteName, RouteTable,
   ShuttingDownError, suggestion, unlessAborted, VacInterpreterFailedError, VacNotFoundError, within
 } from '../src/plugin.js'
 
@@ -87,6 +87,28 @@ test('a signal with a deadline fires late, with its signal, or when it is aborte
   const after = deadlineSignal(60_000, stop)
   t.equal(after.signal.reason, 'left', 'a signal that fired before')
   for (const { end } of [late, named, first, aborted, after]) end()
+})
+
+test('the values of a JSON text are counted outside of its strings, wherever it is cut into pieces', t => {
+  const texts = ['{"a":[1,2,{"b":"x,:[{"}],"c":"\\\\"}', '["\\"","\\\\\\"",",\\\\",[[]]]', JSON.stringify({ '"': '\\".'.repeat(20), ž: [null, '🙂"\\'] })]
+  for (const text of texts) {
+    const count = (value: unknown): number => typeof value !== 'object' || value === null
+      ? 0
+      : Object.values(value).reduce((sum: number, child) => sum + count(child), Math.max(1, Object.keys(value).length) + (Array.isArray(value) ? 0 : 3 * Object.keys(value).length))
+    const bytes = Buffer.from(text)
+    for (let size = 1; size <= bytes.length; size++) {
+      const scan = new JsonScan({ depth: 3, values: 1_000, valuesOfName: 3 })
+      for (let at = 0; at < bytes.length; at += size) scan.read(bytes.toString('latin1', at, at + size))
+      t.match(scan, { values: count(JSON.parse(text)), exceeded: undefined }, `${text} in pieces of ${size}`)
+    }
+  }
+  const exceeded = (text: string): unknown => {
+    const scan = new JsonScan({ depth: 2, values: 4, valuesOfName: 0 })
+    scan.read(text)
+    return scan.exceeded
+  }
+  t.strictSame(['[[1,2,3]]', '[[[]]]', '[1,2,3,4,5]', '[[[1,2,3,4,5', '{"a":{"b":"[[[,,,,"}}', '"[[['].map(exceeded), [undefined, 'depth', 'values', 'depth', undefined, undefined])
+  t.end()
 })
 
 test('an entity tag is compared weakly, in a list and with *', async t => {

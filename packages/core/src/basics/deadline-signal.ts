@@ -8,9 +8,9 @@ export interface DeadlineOptions {
 }
 
 /**
- * Makes a signal that aborts with `signal`, after `ms`, and by `abort`; call `end` when the work has ended. It holds its
- * timer and its listener: signals of AbortSignal.any and AbortSignal.timeout may be collected before they fire
- * (Node.js 20).
+ * Makes a signal that aborts with `signal`, after `ms`, and by `abort`; call `end` when the work has ended. It
+ * holds its timer and its listener: signals of AbortSignal.any and AbortSignal.timeout may be collected before they
+ * fire (Node.js 20).
  */
 export function deadlineSignal (ms: number, signal?: AbortSignalLike, { reason = () => lateError(ms), ref = true }: DeadlineOptions = {}):
 { readonly signal: AbortSignal, readonly abort: (reason: unknown) => void, readonly end: () => void } {

@@ -5,7 +5,7 @@ import { Disconnects } from './client-disconnect.js'
 import { BodyTooDeepError, TooManyValuesError } from '../basics/errors.js'
 import { MAX_BODY_DEPTH } from './json-body.js'
 import { Bytes, isLargeJson, jsonBytes } from '../limits/json-pieces.js'
-import { JsonScan } from '../limits/json-scan.js'
+import { JsonScan, type JsonBounds } from '../limits/json-scan.js'
 import { memoryBudget, type HeldBytes } from '../limits/memory-budget.js'
 import { MAX_STALL_MS } from './send-stream.js'
 
@@ -13,6 +13,7 @@ import { MAX_STALL_MS } from './send-stream.js'
 const SMALL_BODY_BYTES = 16 * 1024
 /** Most values of a body of JSON, as JsonScan counts them: parsing more keeps the event loop longer than 50 ms. */
 export const MAX_BODY_VALUES = 150_000
+const BOUNDS: JsonBounds = { depth: MAX_BODY_DEPTH, values: MAX_BODY_VALUES, valuesOfName: 3 }
 /** Memory of one parsed value, about. */
 const VALUE_BYTES = 40
 /** The text and the parsed strings. */
@@ -97,7 +98,7 @@ class CountedBody extends Transform {
     // a parser that has refused the body no longer listens
     this.on('error', () => {})
     this.#held = memoryBudget.hold('request bodies', ownerOf(request))
-    this.#scan = request.headers['content-type']?.includes('json') === true ? new JsonScan() : undefined
+    this.#scan = request.headers['content-type']?.includes('json') === true ? new JsonScan(BOUNDS) : undefined
     releaseAtEnd(reply, this.#held)
   }
 
@@ -124,9 +125,9 @@ class CountedBody extends Transform {
     const scan = this.#scan
     let bytes = chunk.length * COPIES
     if (scan !== undefined) {
-      scan.read(chunk)
-      if (scan.depth > MAX_BODY_DEPTH) return new BodyTooDeepError(MAX_BODY_DEPTH)
-      if (scan.values > MAX_BODY_VALUES) return new TooManyValuesError(MAX_BODY_VALUES)
+      scan.read(chunk.toString('latin1'))
+      if (scan.exceeded === 'depth') return new BodyTooDeepError(MAX_BODY_DEPTH)
+      if (scan.exceeded === 'values') return new TooManyValuesError(MAX_BODY_VALUES)
       bytes += (scan.values - this.#values) * VALUE_BYTES
       this.#values = scan.values
     }

@@ -1,4 +1,4 @@
-import { wellFormedJson } from '@polyvac/core/plugin'
+import { JsonScan, wellFormedJson } from '@polyvac/core/plugin'
 
 /**
  * Deepest nesting of a message. From about 5,000 levels on values overflow the stack of code that walks or prints them.
@@ -12,41 +12,14 @@ const MIN_VALUES = 10_000
 /** Shorter messages are within both bounds. */
 const SHORT_CHARS = 2 * MAX_MESSAGE_DEPTH
 
-const QUOTE = 34
-const BACKSLASH = 92
-const COMMA = 44
-
-/**
- * Why a message is not parsed: parsing it would block the event loop, or its depth would overflow the stack. One pass
- * over the text outside of its strings.
- */
+/** Why a message is not parsed: parsing it would block the event loop, or its depth would overflow the stack. */
 export function parseProblem (text: string, maxBytes: number): string | undefined {
   if (text.length < SHORT_CHARS) return undefined
-  const maxValues = Math.max(MIN_VALUES, maxBytes / BYTES_PER_VALUE)
-  let depth = 0
-  let values = 0
-  for (let i = 0; i < text.length; i++) {
-    const char = text.charCodeAt(i)
-    if (char === QUOTE) i = endOfText(text, i)
-    else if (char === COMMA) values++
-    // brackets and braces differ by 32: [ { and ] }
-    else if ((char | 32) === 123) {
-      values++
-      if (++depth > MAX_MESSAGE_DEPTH) return `is nested deeper than ${MAX_MESSAGE_DEPTH} levels`
-    } else if ((char | 32) === 125) depth--
-    if (values > maxValues) return `has more than ${Math.floor(maxValues)} values`
-  }
-  return undefined
-}
-
-/** The closing quote of the text that begins at `start`. */
-function endOfText (text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let slashes = 0
-    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++
-    if (slashes % 2 === 0) return end
-  }
-  return text.length
+  const maxValues = Math.max(MIN_VALUES, Math.floor(maxBytes / BYTES_PER_VALUE))
+  const scan = new JsonScan({ depth: MAX_MESSAGE_DEPTH, values: maxValues, valuesOfName: 0 })
+  scan.read(text)
+  if (scan.exceeded === 'depth') return `is nested deeper than ${MAX_MESSAGE_DEPTH} levels`
+  return scan.exceeded === 'values' ? `has more than ${maxValues} values` : undefined
 }
 
 export function parseJson (text: string): unknown {
