@@ -1,3 +1,4 @@
+import { COUNT, COUNTED_WITHIN, MAX_NAME_REST, MIN_NAME, OTHER_NUMBER } from './parameters.js'
 import type { Language } from '../language/languages.js'
 import type { TermMatcher } from '../search/query-terms.js'
 import { WORD } from '../language/terms.js'
@@ -28,15 +29,6 @@ const DATE_IN_NUMBERS = /(?<!\p{N})(?:1[5-9]|20)\d\d(?!\p{N})|\p{N}\s?(?:[:.]\p{
 const DIGIT = /\p{N}/u
 /** A new name: a word with a capital letter that does not begin the text. */
 const NAME = /(?<=\S\s{1,8}["'(“‘]?)\p{Lu}[\p{L}\p{N}]+/gu
-/** The value of a digit where a date is asked for, and of a number without a word of the question behind it. */
-const OTHER_NUMBER = 0.6
-/** That of a number of what the question counts: "five active keys" for "how many keys". */
-const COUNT = 2
-/** Words between a number and what it counts: "five active keys". */
-const COUNTED_WITHIN = 3
-/** Letters of a name of a day or month that also begins longer words, and of what these add: "Mittwochs". */
-const MIN_NAME = 5
-const MAX_NAME_REST = 3
 
 /**
  * Makes a function that returns how far a text has the kind of answer that a question asks for, 0 to 2: a number, best

@@ -1,5 +1,10 @@
 import type { Hit } from '@polyvac/core'
 import { answerKind, asksForName } from './answer-kind.js'
+import {
+  BELOW_SHARE, CARRIED, CODE_SHARE, FORM, FRAGMENT_CHARS, FRAGMENT_SHARE, GENERAL_SHARE, HEADING_SHARE, INTRODUCES, KIND_BONUS,
+  MAX_CODE, MAX_CODE_BLOCKS, MAX_DISTANCE, NEXT_HIT_SHARE, OPENING_BONUS, OPENING_SENTENCES, OPENING_WORDS, OWN_SHARE, SAME_SHARE, SCORE_SHARE,
+  SHORT_PASSAGE, WEAKEST_SHARE, WHOLE_SHARE
+} from './parameters.js'
 import { MAX_SENTENCE, SENTENCE_MARK } from '../formats/plain-text.js'
 import { unitsOf, type Unit } from '../formats/prose.js'
 import { asksForCode } from '../search/question.js'
@@ -7,50 +12,10 @@ import { GENERAL_WORDS } from '../language/stop-words.js'
 import { TermMatcher, type QueryTerms } from '../search/query-terms.js'
 import { rawWords } from '../language/terms.js'
 
-/** A shorter unit without a sentence's end, in characters, is a fragment: it means little without its heading. */
-const FRAGMENT_CHARS = 25
-/** The weight of a fragment, as a share. */
-const FRAGMENT_SHARE = 0.8
 /** Scripts whose sentences end without a mark, or whose words have few letters. */
 const UNMARKED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
-/** Longer parts of code blocks, in characters, are left out: each is one line. */
-const MAX_CODE = 2_500
-/** The weight of code, as a share: code has words of a question by chance more often. */
-const CODE_SHARE = 0.9
-/** The same where the question asks for no code: of a passage of code alone, and of another. */
-const CODE_ALONE_SHARE = 0.6
-const OTHER_CODE_SHARE = 0.3
-/** Sentences below this share of the best one's weight are left out. */
-const WEAKEST_SHARE = 0.6
-/** A sentence repeats another one that has more than this part of the sentence's words... */
-const SAME_SHARE = 0.7
-/** ...and one of whose words it has more than this part: a longer sentence adds to one that it begins like. */
-const WHOLE_SHARE = 0.9
-/** Weight of a question's word that is in the code or list below a sentence. */
-const BELOW_SHARE = 0.8
 /** A heading that is a name in code: `keepAlive`, `options.ttl`, `close(callback)`, `--port`. */
 const NAME = /^(?:(?:--?|[.$@])?[a-z_][\w.$-]*|[\w$]+\.[\w.$]+|[A-Za-z_$][\w.$]*(?=\())(?:\(|$)/
-/** Weight of a question's word that is in the headings above a sentence, not in it. */
-const HEADING_SHARE = 0.6
-/** Weight of the passage's score beside that of the sentence. */
-const SCORE_SHARE = 0.3
-/** Added to a sentence with the kind of answer that the question asks for: a number, a date, a name. */
-const KIND_BONUS = 0.2
-/** The topic of a sentence is at its beginning: words of the question among its first ones count more. */
-const OPENING_WORDS = 6
-const OPENING_BONUS = 1.2
-/** Sentences of a passage that is found by its meaning alone. */
-const OPENING_SENTENCES = 2
-/** Code blocks in one answer. */
-const MAX_CODE_BLOCKS = 2
-/** The weight of each further passage, as a share of the one before. */
-const NEXT_HIT_SHARE = 0.93
-/** Units between a sentence and one with the date or number that is asked for. */
-const MAX_DISTANCE = 3
-/** A passage of at most this many characters is quoted in full, up to the most sentences, ... */
-const SHORT_PASSAGE = 500
-/** ...where the best sentence has a smaller part of the weight of the question's words than this. */
-const OWN_SHARE = 0.5
 /** A sentence that begins like this depends on the one before it. */
 const LEANS_ON_THE_LAST = /^(?:it|its|this|that|these|those|they|he|she|as a result|however|therefore|thus|instead|otherwise|also|then|in this case|for example|but|so|and|here)\b/i
 /** A sentence that begins like this refers to another text. */
@@ -167,8 +132,7 @@ class SentenceReader {
 
   constructor (question: string, asked: QueryTerms) {
     this.matcher = new TermMatcher(asked)
-    // words that are part of many questions weigh less
-    this.weights = asked.terms.map(({ stems, weight }) => stems.some(stem => GENERAL_WORDS.has(stem)) ? weight / 2 : weight)
+    this.weights = asked.terms.map(({ stems, weight }) => stems.some(stem => GENERAL_WORDS.has(stem)) ? weight * GENERAL_SHARE : weight)
     this.total = this.weights.reduce((sum, weight) => sum + weight, 0) || 1
     this.names = new Set([...factsOf(question)].filter(fact => asked.language !== 'de' || DIGIT.test(fact)).flatMap(fact => [...this.matcher.termsIn(fact).keys()]))
     this.kindOf = answerKind(question, this.matcher, asked.language)
@@ -184,7 +148,7 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
   let before = 0
   const units = unitsOf(hit.content)
   // a passage of code alone has nothing else to quote
-  const codeShare = wantsCode ? CODE_SHARE : units.every(({ kind }) => kind === 'code') ? CODE_ALONE_SHARE : OTHER_CODE_SHARE
+  const codeShare = CODE_SHARE[wantsCode ? 'wanted' : units.every(({ kind }) => kind === 'code') ? 'alone' : 'other']
   for (const [order, raw] of units.entries()) {
     const unit = withHeading(raw, headings.at(-1))
     const found = matcher.termsIn(unit.text)
@@ -196,11 +160,11 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
       if (found.has(term) || below?.has(term) === true) inside += weight
       if (found.has(term)) sum += weight * (opening.has(term) ? OPENING_BONUS : 1)
       else if (below?.has(term) === true) sum += weight * BELOW_SHARE
-      else if (near.has(term)) sum += weight * HEADING_SHARE
-      else if (far.has(term)) sum += weight * HEADING_SHARE / 2
+      else if (near.has(term)) sum += weight * HEADING_SHARE.near
+      else if (far.has(term)) sum += weight * HEADING_SHARE.far
     }
     // the sentence after a relevant one has the same topic; a code block illustrates it, unless it continues other code
-    const carried = unit.kind !== 'code' ? 0.15 : units[order - 1]?.kind === 'code' ? 0 : 0.5
+    const carried = unit.kind !== 'code' ? CARRIED.text : units[order - 1]?.kind === 'code' ? 0 : CARRIED.code
     const own = sum / total + before * carried
     const kind = kindOf(`${unit.text} ${unit.below ?? ''}`)
     const weight = own === 0 ? 0 : (own + KIND_BONUS * kind + SCORE_SHARE * hit.score) * shapeFactor(unit, order, codeShare, wantsCode) * (isFragment(raw) ? FRAGMENT_SHARE : 1)
@@ -240,12 +204,12 @@ function fits ({ kind, text, below = '' }: Unit): boolean {
 function shapeFactor (unit: Unit, order: number, codeShare: number, wantsCode: boolean): number {
   const { kind, text, below } = unit
   if (kind === 'code') return codeShare
-  let factor = order === 0 ? 1.15 : LEANS_ON_THE_LAST.test(text) ? 0.8 : 1
-  if (text.endsWith('?') || POINTS_ELSEWHERE.test(text)) factor *= 0.4
-  if (text.endsWith(':')) factor *= below === undefined ? 0.4 : hasCode(unit) ? (wantsCode ? 1.1 : 0.7) : 1
-  if (kind === 'row') factor *= 0.9
+  let factor = order === 0 ? FORM.first : LEANS_ON_THE_LAST.test(text) ? FORM.leansOnTheLast : 1
+  if (text.endsWith('?') || POINTS_ELSEWHERE.test(text)) factor *= FORM.asksOrPointsElsewhere
+  if (text.endsWith(':')) factor *= below === undefined ? INTRODUCES.nothing : hasCode(unit) ? INTRODUCES[wantsCode ? 'wantedCode' : 'otherCode'] : 1
+  if (kind === 'row') factor *= FORM.row
   // a list of links or a table of contents is not an answer
-  if (!/[\p{Ll}\p{Lo}]{2,}\S*\s+\S+\s+\S+|[\p{Lo}]{6,}/u.test(text)) factor *= 0.5
+  if (!/[\p{Ll}\p{Lo}]{2,}\S*\s+\S+\s+\S+|[\p{Lo}]{6,}/u.test(text)) factor *= FORM.fewWords
   return factor
 }
 

@@ -1,12 +1,10 @@
 import type { Hit, Memory, MemoryQuery } from '@polyvac/core'
+import { FURTHER_SHARE } from './parameters.js'
 import { languageOf, type Language } from '../language/languages.js'
 import { hasTerms, type QueryTerms } from '../search/query-terms.js'
 import type { Question } from '../search/question.js'
 import { shorten } from '../search/search-arguments.js'
 import { queryWords, stemsOf } from '../language/terms.js'
-
-/** Once a passage answers, others add to it from this share of the threshold on. */
-const FURTHER_SHARE = 0.5
 
 /** The search result for a question. */
 export interface Retrieval {

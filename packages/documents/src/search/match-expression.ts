@@ -1,3 +1,5 @@
+import { ESSENTIAL_SHARE, MANY_PASSAGES } from './parameters.js'
+
 /** A term of a query, as an index knows it. */
 export interface MatchedTerm {
   /** The term as an expression of FTS5. */
@@ -7,10 +9,6 @@ export interface MatchedTerm {
   readonly weight: number
 }
 
-/** Every passage found has one of the rarest terms: the others together weigh less than this share of the query. */
-const ESSENTIAL_SHARE = 0.35
-/** A term in more passages is not read in full where another one is. All are, where their lists have fewer together. */
-const MANY_PASSAGES = 1_500
 /** Terms that are read, the rarest ones: FTS5 looks each up in every segment of the index, several times. */
 const MAX_READ = 48
 /** Passages in the lists of the terms that are read: 15 ms. The commonest terms are left out, never the rarest one. */

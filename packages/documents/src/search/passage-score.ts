@@ -1,6 +1,10 @@
 import type { Language } from '../language/languages.js'
 import type { QueryTerms, QueryTerm } from './query-terms.js'
 import { TermMatcher } from './query-terms.js'
+import {
+  ABSENT_NAME, BM25, GENERAL_SHARE, HALF_PROXIMITY, HEADING, LOGISTIC, MEANING, MORE_PASSAGES, MORE_WORDS, MOST, NAME_SHARE, ODDS_AGAINST,
+  ORDER, UNKNOWN_LIKENESS
+} from './parameters.js'
 import { GENERAL_WORDS } from '../language/stop-words.js'
 import { queryWords, spaced, WORD } from '../language/terms.js'
 import type { Passage } from '../formats/passages.js'
@@ -27,43 +31,10 @@ export interface PassageFit {
   readonly likeness: number | undefined
 }
 
-const BM25_K1 = 1.2
-const BM25_B = 0.5
-/** Words of a passage of average length. */
-const AVERAGE_WORDS = 120
-/** A term in the last heading counts like this many in the text. */
-const LAST_HEADING_WEIGHT = 3
 /** Proximity is measured among the terms with the highest weights: the pairs grow with the square. */
 const MAX_NEAR_TERMS = 16
 /** Positions of a term that are compared, in a passage. */
 const MAX_POSITIONS = 32
-/** Weight of a term that is part of many questions, in headings. */
-const GENERAL_SHARE = 0.5
-const HEADING_SHARE = 0.6
-const NAME_SHARE = 0.15
-
-/** Weights of the fit for the order of passages. */
-const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, code: 0.1, likeness: 1 } as const
-/** Likeness of a passage without a vector beside others with one. */
-const UNKNOWN_LIKENESS = 0.15
-
-/** Logistic regression over questions of which a third have no answer: see docs/decisions/0022, also for `passages`. */
-const LOGISTIC = {
-  bm25: 10.36, proximity: 1.62, heading: 5.05, found: 0.077, missing: -0.027, perTerm: -0.607, words: -0.399, passages: -0.38, constant: 0.76
-} as const
-/** What a name that no passage has takes off the sum: "a server in Python" is not about one in another language. */
-const ABSENT_NAME = 1.5
-/** In English, odds against the passage are higher than the regression has them: its sum counts this many times. */
-const ODDS_AGAINST = 1.3
-/** The highest probability: some questions have all their words in a passage that does not answer them. */
-const MOST = 0.98
-/** Passages that are added to those of an index: in the smallest ones their number means little. */
-const MORE_PASSAGES = 10
-/** The same for the words of a passage. */
-const MORE_WORDS = 10
-/** The same for a passage with a vector; `words` is the weight of the sum above, but at least of MIN_WORDS. */
-const MEANING = { words: 0.37, likeness: 6.43, constant: -0.72 } as const
-const MIN_WORDS = -10
 
 /**
  * The value that passages for one query are ordered by.
@@ -86,7 +57,7 @@ export function probabilityOf (fit: PassageFit, passages: number, language: Lang
     (fit.hasAbsentName ? ABSENT_NAME : 0)
   const all = fit.likeness === undefined
     ? sum * (sum < 0 && language === 'en' ? ODDS_AGAINST : 1)
-    : MEANING.words * Math.max(MIN_WORDS, sum) + MEANING.likeness * fit.likeness + MEANING.constant
+    : MEANING.words * Math.max(MEANING.leastWords, sum) + MEANING.likeness * fit.likeness + MEANING.constant
   return MOST / (1 + Math.exp(-all))
 }
 
@@ -121,9 +92,9 @@ export class PassageScorer {
     let found = 0
     let terms = 0
     let bm25 = 0
-    const length = BM25_K1 * (1 - BM25_B + BM25_B * words / AVERAGE_WORDS)
+    const length = BM25.k1 * (1 - BM25.b + BM25.b * words / BM25.averageWords)
     for (const term of this.#terms.keys()) {
-      const tf = (positions[term]?.length ?? 0) + (last.has(term) ? LAST_HEADING_WEIGHT : 0) + (above.has(term) || name.has(term) ? 1 : 0)
+      const tf = (positions[term]?.length ?? 0) + (last.has(term) ? BM25.lastHeading : 0) + (above.has(term) || name.has(term) ? 1 : 0)
       if (tf === 0) continue
       const share = Math.max(shares[term] ?? 0, last.get(term) ?? 0, above.get(term) ?? 0, name.get(term) ?? 0)
       const weight = this.#weight(term) * share
@@ -170,7 +141,7 @@ export class PassageScorer {
         const weight = this.#weight(b)
         all += weight
         const [first, second] = [positions[a], positions[b]]
-        if (first !== undefined && second !== undefined) near += weight / (1 + (distance(first, second) - 1) / 4)
+        if (first !== undefined && second !== undefined) near += weight / (1 + (distance(first, second) - 1) / HALF_PROXIMITY)
       }
     }
     return all === 0 ? (positions.some(places => places !== undefined) ? 1 : 0) : near / all
@@ -191,12 +162,12 @@ export class PassageScorer {
       const words = queryWords(text).flatMap(word => [word, ...word.parts])
       if (words.length === 0) continue
       const found = words.flatMap(({ text }) => [...this.#matcher.termsIn(text)])
-      const depth = index === headings.length - 1 ? 1 : 0.5
-      best = Math.max(best, this.#share(new Map(found)) * (0.4 + 0.6 * found.length / words.length) * depth)
+      const depth = index === headings.length - 1 ? 1 : HEADING.upper
+      best = Math.max(best, this.#share(new Map(found)) * (HEADING.withOthers + (1 - HEADING.withOthers) * found.length / words.length) * depth)
     }
     let name = this.#names.get(source)
     if (name === undefined) this.#names.set(source, name = this.#share(this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))))
-    return HEADING_SHARE * best + NAME_SHARE * name
+    return HEADING.share * best + NAME_SHARE * name
   }
 
   #share (found: ReadonlyMap<number, number>): number {

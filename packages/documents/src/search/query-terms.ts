@@ -1,6 +1,7 @@
 import type { Memory } from '@polyvac/core'
 import type { Language } from '../language/languages.js'
 import { stemOf, stopWordsOf } from '../language/languages.js'
+import { MIN_PART, MIN_REST, SYNONYM_SHARE } from './parameters.js'
 import { partsOf, rawWords } from '../language/terms.js'
 
 /** A word of a query, for comparison with the words of texts. */
@@ -35,12 +36,7 @@ export function hasTerms (memory: Memory): memory is WeightedMemory {
   return 'terms' in memory && typeof memory.terms === 'function'
 }
 
-/** How much a word means the term that it is a synonym of. */
-const SYNONYM_SHARE = 0.4
 const NONE: readonly number[] = []
-/** Letters of the stem of a word that is a part of another, and of the rest: shorter ones are endings or chance. */
-export const MIN_PART = 5
-export const MIN_REST = 3
 
 /** Finds the terms of a query in texts. */
 export class TermMatcher {

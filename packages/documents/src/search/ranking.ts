@@ -4,7 +4,10 @@ import { languageOfQuery, mayBeEnglish, stemOf, stopWordsOf, type Language } fro
 import { matchOf, type MatchedTerm } from './match-expression.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import { asksForCode } from './question.js'
-import { MIN_PART, MIN_REST, type QueryTerm, type QueryTerms } from './query-terms.js'
+import type { QueryTerm, QueryTerms } from './query-terms.js'
+import {
+  CONTEXT_SHARE, IDF_POWER, MAX_FOR_SYNONYMS, MIN_PART, MIN_REST, OWN_BACKGROUND, RARITY, SYLLABLE_SHARE
+} from './parameters.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
 import { synonymsOf } from '../language/synonyms.js'
 import { namesOf, queryWords, stemsOf, UNSPACED, type Word } from '../language/terms.js'
@@ -17,21 +20,11 @@ const MAX_COUNTS = 10_000
 const MAX_TERMS = 100
 /** Words of a query that are corrected, the first ones: each takes up to 5 ms in an index of 50,000 passages. */
 const MAX_CORRECTED = 8
-/** A word of more passages is not searched as its synonyms, which costs 3 ms in an index of 50,000 passages. */
-const MAX_FOR_SYNONYMS = 30
 /** Passages that are compared in full, the best ones of the index by BM25. */
 const MAX_COMPARED = 50
-/** A rare word means more beside a common one than their idf: hit@1 rises by up to 0.7 points. */
-const IDF_POWER = 1.3
-/** Passages of which the length of a word alone is known, beside those of an index in another language than English. */
-const OWN_BACKGROUND = 100
-/** The share of usual passages with a syllable of a language that is written in them. */
-const SYLLABLE_SHARE = 0.7
 const IDEOGRAPHS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u
 /** The first line of a block of code. */
 const FENCE = /^[ \t]*(?:```|~~~)/m
-/** Weight of a term of the turn before. */
-const CONTEXT_SHARE = 0.5
 
 export interface IndexedTerm extends QueryTerm, MatchedTerm {}
 
@@ -249,7 +242,8 @@ function formsOf ({ text, stems, forms }: Word, languages: readonly Language[]):
 function usualShare (word: string, language: Language | 'other'): number {
   if (isSyllabic(language)) return SYLLABLE_SHARE
   const letters = [...word].length
-  return 2 ** -(IDEOGRAPHS.test(word) ? 1 + 2 * letters : (UNSPACED.test(word) ? 1 : 2) + letters / 2)
+  const { start, letter } = RARITY[IDEOGRAPHS.test(word) ? 'ideographs' : UNSPACED.test(word) ? 'unspaced' : 'spaced']
+  return 2 ** -(start + letter * letters)
 }
 
 /** Whether the language is written in syllables: "thành phố", a city, is two, and each is part of many words. */

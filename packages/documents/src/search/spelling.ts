@@ -1,19 +1,10 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { isUsual } from '../language/common-stems.js'
 import { stemOf, withoutMarks } from '../language/languages.js'
+import { LIKENESS_OF_MISTAKES, MAX_SIMILAR, MIN_CORRECTED, SAME_LETTERS, TWO_MISTAKES_LENGTH } from './parameters.js'
 
-/** Words of the index that a misspelled one may stand for. */
-const MAX_SIMILAR = 3
-/** Shorter words are not corrected: too many are similar. */
-const MIN_LENGTH = 5
-/** From this length of a word, or of its stem, on, two mistakes are corrected. */
-const TWO_MISTAKES_LENGTH = 8
-/** Letters that a word has in common with those of the index that it is compared with. */
-const PREFIX = 2
 /** Words of the index that one word is compared with. */
 const MAX_COMPARED = 5_000
-/** Likeness of a word that differs by so many mistakes. */
-const LIKENESS = [1, 0.9, 0.6] as const
 /** Endings that the stemmer of the index removes, longest first. */
 const ENDINGS = `ations ation ement ments ment ating ated ates ators ator izing ized izes ities ity ness ings ing ions ion ally
 able ible ance ence ers ies ied ive er ed es ly al or e y s`.split(/\s+/)
@@ -33,7 +24,7 @@ export function similarWords (database: SqliteDatabase): (word: string, stems: r
   return (raw, stems) => {
     // as the index has it
     const word = withoutMarks(raw)
-    const distances = [...new Set([word, ...stems])].filter(form => form.length >= MIN_LENGTH).map(distanceFrom)
+    const distances = [...new Set([word, ...stems])].filter(form => form.length >= MIN_CORRECTED).map(distanceFrom)
     // @keyed none: it lives for the correction of one word; MAX_COMPARED
     let nearest = new Map<string, number>()
     let least: number = mistakesIn(word)
@@ -43,7 +34,7 @@ export function similarWords (database: SqliteDatabase): (word: string, stems: r
       if (distance <= least) nearest.set(term, doc)
       least = Math.min(least, distance)
     }
-    const prefix = word.slice(0, PREFIX)
+    const prefix = word.slice(0, SAME_LETTERS)
     range.all<{ term: string, doc: number }>(prefix, `${prefix}\u{10ffff}`, MAX_COMPARED).forEach(compare)
     // a mistake among the first letters is rarer, and to look for it takes longer
     if (nearest.size === 0 || least > 1) {
@@ -51,13 +42,13 @@ export function similarWords (database: SqliteDatabase): (word: string, stems: r
       equal.all<{ term: string, doc: number }>(JSON.stringify([...starts])).forEach(compare)
     }
     const words = [...nearest].sort(([, a], [, b]) => b - a).slice(0, MAX_SIMILAR).map(([term]) => term)
-    return { words, likeness: words.length === 0 ? 1 : LIKENESS[least] as number }
+    return { words, likeness: words.length === 0 ? 1 : LIKENESS_OF_MISTAKES[least] as number }
   }
 }
 
 /** Whether a search corrects a word that the index lacks: numbers, short words and usual English ones are not. */
 export function isCorrected (word: string): boolean {
-  return word.length >= MIN_LENGTH && /^\p{L}[\p{L}\p{M}]*$/u.test(word) && !isUsual(stemOf(word, 'en'))
+  return word.length >= MIN_CORRECTED && /^\p{L}[\p{L}\p{M}]*$/u.test(word) && !isUsual(stemOf(word, 'en'))
 }
 
 function mistakesIn ({ length }: string): 1 | 2 { return length >= TWO_MISTAKES_LENGTH ? 2 : 1 }
@@ -66,7 +57,7 @@ function mistakesIn ({ length }: string): 1 | 2 { return length >= TWO_MISTAKES_
 function startsOf (word: string): string[] {
   if (!/^[a-z]/.test(word)) return []
   const found: string[] = []
-  for (let at = 0; at < PREFIX; at++) {
+  for (let at = 0; at < SAME_LETTERS; at++) {
     const [before, letter, after] = [word.slice(0, at), word[at] as string, word.slice(at + 1)]
     found.push(before + after, `${before}${after[0] ?? ''}${letter}${after.slice(1)}`)
     for (const other of ALPHABET) found.push(before + other + after, before + other + letter + after)

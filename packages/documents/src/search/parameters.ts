@@ -1,0 +1,87 @@
+// What the order of passages and their score are fitted with: docs/decisions/0022, bench/answers/NOTES.md. A change of
+// one is a change of the others: `npm run bench -- answers` prints what is found, answered and answered wrongly.
+
+// Terms of a query
+
+/** A rare word means more beside a common one than their idf: hit@1 rises by up to 0.7 points. */
+export const IDF_POWER = 1.3
+/** Weight of a term of the turn before. */
+export const CONTEXT_SHARE = 0.5
+/** How much a word means the term that it is a synonym of. */
+export const SYNONYM_SHARE = 0.4
+/** A word of more passages is not searched as its synonyms, which costs 3 ms in an index of 50,000 passages. */
+export const MAX_FOR_SYNONYMS = 30
+/** Letters of the stem of a word that is a part of another, and of the rest: shorter ones are endings or chance. */
+export const MIN_PART = 5
+export const MIN_REST = 3
+/** Passages of which the length of a word alone is known, beside those of an index in another language than English. */
+export const OWN_BACKGROUND = 100
+/** The share of usual passages with a syllable of a language that is written in them. */
+export const SYLLABLE_SHARE = 0.7
+/**
+ * The share of usual passages with a word of another language than English is 2 to the power of
+ * -(`start` + `letter` for each of its letters).
+ */
+export const RARITY = {
+  ideographs: { start: 1, letter: 2 },
+  unspaced: { start: 1, letter: 0.5 },
+  spaced: { start: 2, letter: 0.5 }
+} as const
+
+// Misspelled words
+
+/** Words of the index that a misspelled one may stand for. */
+export const MAX_SIMILAR = 3
+/** Shorter words are not corrected: too many are similar. */
+export const MIN_CORRECTED = 5
+/** From this length of a word, or of its stem, on, two mistakes are corrected. */
+export const TWO_MISTAKES_LENGTH = 8
+/** Letters that a word has in common with those of the index that it is compared with. */
+export const SAME_LETTERS = 2
+/** Likeness of a word that differs by so many mistakes. */
+export const LIKENESS_OF_MISTAKES = [1, 0.9, 0.6] as const
+
+// Passages that are compared
+
+/** Every passage found has one of the rarest terms: the others together weigh less than this share of the query. */
+export const ESSENTIAL_SHARE = 0.35
+/** A term in more passages is not read in full where another one is. All are, where their lists have fewer together. */
+export const MANY_PASSAGES = 1_500
+
+// How well a passage fits
+
+/** `lastHeading`: a term in the last heading counts like so many in the text. */
+export const BM25 = { k1: 1.2, b: 0.5, averageWords: 120, lastHeading: 3 } as const
+/** Terms that are so many words farther apart than neighbours are half as near. */
+export const HALF_PROXIMITY = 4
+/** Weight of a term that is part of many questions, in headings. */
+export const GENERAL_SHARE = 0.5
+/**
+ * `upper` is the weight of a heading above the last one. A heading with other words than those of the query has at
+ * least the share `withOthers`.
+ */
+export const HEADING = { share: 0.6, upper: 0.5, withOthers: 0.4 } as const
+export const NAME_SHARE = 0.15
+/** Weights of the fit for the order of passages. */
+export const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, code: 0.1, likeness: 1 } as const
+/** Likeness of a passage without a vector beside others with one. */
+export const UNKNOWN_LIKENESS = 0.15
+
+// The probability that a passage answers
+
+/** Logistic regression over questions of which a third have no answer. */
+export const LOGISTIC = {
+  bm25: 10.36, proximity: 1.62, heading: 5.05, found: 0.077, missing: -0.027, perTerm: -0.607, words: -0.399, passages: -0.38, constant: 0.76
+} as const
+/** What a name that no passage has takes off the sum: "a server in Python" is not about one in another language. */
+export const ABSENT_NAME = 1.5
+/** In English, odds against the passage are higher than the regression has them: its sum counts this many times. */
+export const ODDS_AGAINST = 1.3
+/** The highest probability: some questions have all their words in a passage that does not answer them. */
+export const MOST = 0.98
+/** Passages that are added to those of an index: in the smallest ones their number means little. */
+export const MORE_PASSAGES = 10
+/** The same for the words of a passage. */
+export const MORE_WORDS = 10
+/** The regression for a passage with a vector; `words` is the weight of the sum above, but at least of `leastWords`. */
+export const MEANING = { words: 0.37, leastWords: -10, likeness: 6.43, constant: -0.72 } as const
