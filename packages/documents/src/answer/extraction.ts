@@ -6,11 +6,12 @@ import {
   SHORT_PASSAGE, WEAKEST_SHARE, WHOLE_SHARE
 } from './parameters.js'
 import { MAX_SENTENCE, SENTENCE_MARK } from '../formats/plain-text.js'
-import { unitsOf, type Unit } from '../formats/prose.js'
+import { unitsOf } from '../formats/prose.js'
 import { asksForCode } from '../search/question.js'
 import { GENERAL_WORDS } from '../language/stop-words.js'
 import { TermMatcher, type QueryTerms } from '../search/query-terms.js'
 import { rawWords } from '../language/terms.js'
+import type { Unit } from '../formats/unit.js'
 
 /** Scripts whose sentences end without a mark, or whose words have few letters. */
 const UNMARKED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u

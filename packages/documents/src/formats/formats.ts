@@ -1,9 +1,9 @@
 import { extname } from 'node:path'
+import { indentOf } from './block-lines.js'
 import { splitHtml } from './html.js'
 import { boundPdf, inflateDocx } from './inflate.js'
 import { splitMarkdown } from './markdown.js'
 import { PassageBuilder, type Passage } from './passages.js'
-import { indentOf } from './prose.js'
 
 /** Formats that an optional package reads, by the extension of the file. */
 export const PARSERS: Readonly<Record<string, string>> = { '.pdf': 'unpdf', '.docx': 'mammoth' }
