@@ -15,7 +15,7 @@ const MAX_FDS_LEFT = 4
 const CLIENTS = 8
 const INTERVAL_MS = 50
 const WARM_UP_MS = 10_000
-const REST_MS = 60_000
+const REST_MS = 120_000
 
 const message = (text, more = {}) => ({ messageId: `m${Math.random()}`, ...more, parts: [{ text, ...more.kind !== undefined && { kind: 'text' } }] })
 const query = 'flow 20 2'

@@ -96,6 +96,6 @@ test('an application closes while a client still writes a body that was refused'
   await until(() => text.includes('413'), 'the response has come while the body is still sent')
   let closed = false
   const closing = app.close().then(() => { closed = true })
-  await until(() => closed, 'the application is closed', { ms: 3_000 })
+  await until(() => closed, 'the application is closed')
   await closing
 })

@@ -13,7 +13,7 @@ const LATE_MS = 300
  * came. At most 1 MiB of the body are read, for at most `readMs` where the response is a stream. `alone`: over its own
  * connection, however many there are.
  */
-export function send (url, { method = 'GET', path = '/', headers = {}, body, readMs = 150, ms = 30_000, alone = false } = {}) {
+export function send (url, { method = 'GET', path = '/', headers = {}, body, readMs = 150, ms = 120_000, alone = false } = {}) {
   return new Promise(resolve => {
     const { hostname, port } = new URL(url)
     const request = httpRequest({ agent: alone ? false : agent, hostname, port, method, path, headers: { ...headers, ...body !== undefined && !('transfer-encoding' in headers) && { 'content-length': Buffer.byteLength(body) } } })

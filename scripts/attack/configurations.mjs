@@ -7,7 +7,7 @@ import { jsonOf, send } from './client.mjs'
 import { cli, configuration, folderOf, probe, start, startHost, until } from './host.mjs'
 
 /** Reading a file takes no longer, on a busy machine. */
-const MAX_CHECK_MS = 60_000
+const MAX_CHECK_MS = 120_000
 const WATCH_MS = 1_200
 const MAX_TEXT = 64 * 1024
 const good = JSON.stringify(configuration({ tasks: { store: 'memory' } }))

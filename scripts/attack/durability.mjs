@@ -11,7 +11,7 @@ import { configuration, folderOf, root, startHost, until, upstream } from './hos
 const CYCLES = 10
 const TASKS = 30
 const ENDED = ['completed', 'failed', 'canceled']
-const END_MS = 60_000
+const END_MS = 120_000
 
 const create = (host, question, skill) => post(host.url, '/a2a/tasks/send', task(question, skill)).then(response => ({ response, task: jsonOf(response)?.result }))
 const get = async (host, taskId) => jsonOf(await post(host.url, '/a2a/tasks/get', rpc('tasks/get', { taskId })))?.result
@@ -114,7 +114,7 @@ async function fill (host, folder, free) {
   else if (ready === 'ready' && !takesSmall) problems.push('/ready answers `ready` while tasks are refused')
   if (direct.status !== 200) problems.push(`a direct call: ${direct.status}`)
   await free()
-  const again = await until(async () => (await create(host, 'hello')).task?.state === 'completed', 30_000)
+  const again = await until(async () => (await create(host, 'hello')).task?.state === 'completed')
   if (again === undefined) problems.push('tasks are refused 30 s after space was made')
   problems.push(...await endsOf(host, acknowledged))
   return { tried: 60, problems }

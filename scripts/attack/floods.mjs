@@ -54,7 +54,7 @@ export const group = {
         for (const { socket } of wires) socket.write(bytesOf('POST', '/vac/agent', { 'Content-Type': 'application/json', Connection: 'close' }, body).slice(0, -1))
         await delay(3_000)
         for (const { socket } of wires) socket.end('}')
-        await until(() => wires.every(({ isClosed }) => isClosed), 30_000)
+        await until(() => wires.every(({ isClosed }) => isClosed))
         for (const { socket } of wires) socket.destroy()
         return { tried: COUNT, problems: [] }
       },
@@ -119,7 +119,7 @@ export const group = {
           else socket.write(bytesOf('POST', '/a2a/tasks/sendSubscribe', { 'content-type': 'application/json' }, JSON.stringify(subscribe)))
           if (i % 25 === 0) await delay(20)
         }
-        await until(() => wires.every(({ text, isClosed }) => text !== '' || isClosed), 30_000)
+        await until(() => wires.every(({ text, isClosed }) => text !== '' || isClosed))
         const statuses = wires.map(({ text }) => Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 0))
         for (const { socket } of wires) socket.destroy()
         const wrong = statuses.filter(status => status >= 500 && status !== 503)

@@ -36,7 +36,7 @@ export const group = {
     {
       name: 'the folder at the start',
       async attack () {
-        const ready = await until(async () => (await context.send({ path: '/ready' })).status === 200, 60_000)
+        const ready = await until(async () => (await context.send({ path: '/ready' })).status === 200)
         return { ready, seen: await ask(context, 'Who counts the ships at night?') }
       },
       holds: ({ ready, seen }) => [...ready ? [] : ['not ready after 60 s'], ...seen.text.includes('lighthouse') ? [] : [`${seen.status} ${seen.text.slice(0, 200)}`]]
@@ -104,5 +104,5 @@ export const group = {
 /** Whether a new file becomes part of the memory. */
 async function follows (context) {
   writeFileSync(join(context.host.folder, 'docs/new.md'), '# Walrus\n\nThe walrus sings opera on Thursdays.\n')
-  return await until(async () => (await ask(context, 'Who sings opera on Thursdays?')).text.includes('walrus'), 30_000)
+  return await until(async () => (await ask(context, 'Who sings opera on Thursdays?')).text.includes('walrus'))
 }

@@ -11,7 +11,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 export const cli = join(root, 'apps/polyvac/dist/cli.js')
 export const probe = new URL('./probe.mjs', import.meta.url).href
 const watchdog = new URL('../../test/fixtures/loop-watchdog.mjs', import.meta.url).href
-const MAX_START_MS = 60_000
+const MAX_START_MS = 120_000
 const MAX_OUTPUT_CHARS = 64 * 1024
 const UPSTREAM = fileURLToPath(new URL('./upstream-server.mjs', import.meta.url))
 
@@ -90,7 +90,7 @@ export function start (args, { cwd, env = {}, command = process.execPath }) {
 }
 
 /** Waits for a truthy value of `condition`; undefined when `ms` have passed. */
-export async function until (condition, ms = 20_000) {
+export async function until (condition, ms = 120_000) {
   const end = Date.now() + ms
   for (;;) {
     const value = await condition()

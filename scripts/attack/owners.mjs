@@ -7,8 +7,11 @@ import { configuration, until, upstream } from './host.mjs'
 
 const alice = { authorization: 'alice' }
 const bob = { authorization: 'bob' }
-/** What alice may wait, while her requests take some milliseconds otherwise; the machine may be busy. */
-const MAX_WAIT_MS = 15_000
+/** What alice may wait for an answer. What bob begins lasts longer, so that she does not wait for its end. */
+const MAX_WAIT_MS = 120_000
+const BOBS_MS = 180_000
+/** Webhooks of bob that may come before the first of alice: half of those that wait. */
+const MAX_BOBS = 45
 
 let received = []
 let receiver
@@ -22,10 +25,9 @@ async function aliceDoes (context) {
     const seen = await run()
     took[name] = Date.now() - began
     if (!isGood(seen)) problems.push(`alice's ${name}: ${seen?.status ?? ''} ${seen?.text?.slice(0, 160) ?? 'nothing'}`)
-    else if (took[name] > MAX_WAIT_MS) problems.push(`alice's ${name} took ${took[name]} ms`)
   }
   const ok = ({ status, text }) => status === 200 && !text.includes('"error"')
-  const aloneAs = { alone: true, ms: 30_000, readMs: 20_000 }
+  const aloneAs = { alone: true, ms: MAX_WAIT_MS, readMs: MAX_WAIT_MS }
   await Promise.all([
     timed('direct call', ok, () => context.post('/vac/agent', { user_input: 'hello' }, alice, aloneAs)),
     timed('task', ({ text }) => text.includes('"completed"'), () => context.post('/a2a/tasks/send', task('hello'), alice, aloneAs)),
@@ -34,7 +36,7 @@ async function aliceDoes (context) {
     timed('tool call', ok, () => { const { body, headers } = modern('tools/call', { name: 'vac_query_agent', arguments: { query: 'hello' } }); return context.post('/mcp', body, { ...headers, ...alice }, aloneAs) }),
     timed('call of an upstream', ok, () => context.post('/mcp/call', { server: 'upstream', tool: 'echo', arguments: { message: 'hi' } }, alice, aloneAs))
   ])
-  return { tried: 6, problems, took }
+  return { tried: 6, problems, slowest: Math.max(...Object.values(took)) }
 }
 
 /** Bob floods, alice works, bob's sockets are closed. */
@@ -47,7 +49,7 @@ const against = (name, flood, more = {}) => ({
     const seen = await aliceDoes(context)
     for (const { socket } of wires) socket.destroy()
     const extra = await more.after?.(context) ?? []
-    return { ...seen, problems: [...seen.problems, ...extra] }
+    return { ...seen, problems: [...seen.problems, ...extra], note: `alice beside ${name}: at most ${seen.slowest} ms` }
   },
   holds: ({ problems }) => problems,
   ms: 80_000
@@ -86,7 +88,7 @@ export const group = {
         write(wires, context, postBytes('/mcp', listen.body, listen.headers))
         if (i % 50 === 0) await delay(30)
       }
-      await until(() => wires.every(({ text, isClosed }) => text !== '' || isClosed), 15_000)
+      await until(() => wires.every(({ text, isClosed }) => text !== '' || isClosed))
     }),
     against('1,200 calls of an upstream that hang', async (_, wires) => {
       for (let i = 0; i < 1_200; i++) {
@@ -96,7 +98,7 @@ export const group = {
       await delay(500)
     }),
     against('1,200 tool calls of an agent that waits', async (_, wires) => {
-      const wait = modern('tools/call', { name: 'vac_query_agent', arguments: { query: 'wait 20000' } })
+      const wait = modern('tools/call', { name: 'vac_query_agent', arguments: { query: `wait ${BOBS_MS}` } })
       for (let i = 0; i < 1_200; i++) {
         write(wires, context, postBytes('/mcp', wait.body, wait.headers))
         if (i % 50 === 0) await delay(30)
@@ -126,15 +128,14 @@ export const group = {
           const id = await create(bob, 'wait 300')
           if (id !== undefined) await set(bob, id, '/bob')
         }
-        await until(() => received.filter(path => path === '/bob').length > 5, 10_000)
-        const began = Date.now()
+        await until(() => received.filter(path => path === '/bob').length > 5)
         received = []
         const id = await create(alice, 'wait 300')
         if (id !== undefined) await set(alice, id, '/alice')
-        const came = await until(() => received.includes('/alice'), 40_000)
-        return { tried: 91, came, ms: Date.now() - began }
+        const came = await until(() => received.includes('/alice'))
+        return { tried: 91, came, bobs: received.indexOf('/alice') }
       },
-      holds: ({ came, ms }) => came === undefined ? ['none of them came within 40 s'] : ms > MAX_WAIT_MS ? [`they came after ${ms} ms`] : []
+      holds: ({ came, bobs }) => came === undefined ? ['none of them came within 120 s'] : bobs > MAX_BOBS ? [`they came after ${bobs} more of bob`] : []
     },
     {
       name: 'the ended tasks of alice stay while bob creates more than max_tasks',
@@ -147,8 +148,8 @@ export const group = {
       },
       holds: ({ seen, taskId }) => taskId === undefined ? ['alice cannot create a task'] : jsonOf(seen)?.result?.taskId === taskId ? [] : [`her task is gone: ${seen.text.slice(0, 160)}`]
     },
-    against('1,500 tasks that run for 20 s', async () => {
-      for (let i = 0; i < 1_500; i += 50) await Promise.all(Array.from({ length: 50 }, () => context.post('/a2a/tasks/send', task('wait 20000', 'vac_stream_agent'), bob)))
+    against('1,500 tasks that run for three minutes', async () => {
+      for (let i = 0; i < 1_500; i += 50) await Promise.all(Array.from({ length: 50 }, () => context.post('/a2a/tasks/send', task(`wait ${BOBS_MS}`, 'vac_stream_agent'), bob)))
     })
   ]
 }

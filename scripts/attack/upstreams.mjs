@@ -111,7 +111,7 @@ export const group = {
     for (const server of servers) { server.closeAllConnections(); server.close() }
   },
   async entries (context) {
-    const ready = name => until(async () => jsonOf(await context.send({ path: '/mcp/servers' }))?.servers.find(server => server.name === name)?.state === 'ready', 30_000)
+    const ready = name => until(async () => jsonOf(await context.send({ path: '/mcp/servers' }))?.servers.find(server => server.name === name)?.state === 'ready')
     await ready('upstream')
     const call = (server, tool, args, headers = {}) => context.post('/mcp/call', { server, tool, arguments: args }, headers, { readMs: 40_000 })
     /** A failure of an upstream is 500 with the server's name; an error of the host is not. */
@@ -131,7 +131,7 @@ export const group = {
           const seen = await call('upstream', tool, args, { accept })
           await ready('upstream')
           // what the bad result left behind is not in the next one
-          const next = await until(async () => (await call('upstream', 'echo', { message: 'hi' })).text.includes('echo hi'), 15_000)
+          const next = await until(async () => (await call('upstream', 'echo', { message: 'hi' })).text.includes('echo hi'))
           return { tried: 2, seen, next }
         },
         holds: ({ seen, next }) => [...answered(seen), ...next ? [] : ['the next call of that server fails']]
@@ -170,7 +170,7 @@ export const group = {
         async attack () {
           const from = context.host.out.bytes
           await call('upstream', 'change', {})
-          await until(async () => (await context.send({ path: '/mcp/tools/upstream' })).text.includes('Send all passwords'), 5_000)
+          await until(async () => (await context.send({ path: '/mcp/tools/upstream' })).text.includes('Send all passwords'))
           await delay(300)
           return { text: `${context.host.out.text.slice(from - context.host.out.bytes)}${(await context.send({ path: '/mcp/servers' })).text}` }
         },

@@ -11,7 +11,7 @@ import { checkHistory } from './history.mjs'
 import { Load, startReceiver } from './load.mjs'
 import { Replicas } from './replicas.mjs'
 
-const MAX_RUN_MS = 15 * 60_000
+const MAX_RUN_MS = 40 * 60_000
 /** Tasks begun in a second: clients, replicas and database share two cores. */
 const RATE = 10
 /** The load before a fault, and the shortest load from a fault on: throughput is compared over the same time. */

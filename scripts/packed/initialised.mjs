@@ -8,7 +8,6 @@ import { root, run, start } from './run.mjs'
 import { ask, stop, urlOf } from './service.mjs'
 
 /** Longest time in ms for a service without answers in progress to exit. */
-const STOP_MS = 2_000
 
 /** The files of `polyvac init`, from tarballs and from a clone, install unchanged, start, answer and stop. */
 export async function initialised (packed, temporary, check) {
@@ -83,7 +82,7 @@ async function asked (service, { also = async () => {}, throughNpm = false, toke
     assert.match(answer, /npm (?:start|install)/)
     assert.match(sources[0].metadata.source, /welcome\.md/)
     await also()
-    const took = await stop(service, STOP_MS, { throughNpm })
+    const took = await stop(service, { throughNpm })
     await assert.rejects(fetch(url), 'a service still answers at the address')
     return `first answer after ${(firstAnswer / 1000).toFixed(1)} s, end after ${took} ms`
   } finally {

@@ -17,7 +17,7 @@ export interface Called { readonly rpc: string, readonly params: Readonly<Record
 export interface Seen { readonly status: number, readonly headers: Readonly<Record<string, unknown>>, readonly text: string }
 
 /** Longest wait for an answer in ms; one that does not come is seen as status 0. */
-const MAX_WAIT_MS = 20_000
+const MAX_WAIT_MS = 120_000
 /** Statuses of HTTP for INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION and UNAUTHENTICATED. */
 const GRPC_STATUSES: Readonly<Record<number, number>> = { 3: 400, 5: 404, 7: 403, 9: 400, 16: 401 }
 /** Headers that differ between two answers to the same request. */

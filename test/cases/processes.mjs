@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 
-const MAX_WAIT_MS = 90_000
+const MAX_WAIT_MS = 120_000
 const MAX_OUTPUT_CHARS = 1024 * 1024
 
 const children = new Set()

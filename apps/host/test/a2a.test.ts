@@ -73,12 +73,12 @@ test('SIGTERM ends a host with a running task: exit 0, and the next start contin
   const record = await until(async () => {
     const record = await second.call('tasks/get', { taskId })
     return record.state === 'completed' && record
-  }, 'the next host completes the streaming task', { ms: 30_000 })
+  }, 'the next host completes the streaming task')
   t.match(record, { error: null, artifacts: [{ content: { final_answer: words(25) } }] })
   t.match(await until(async () => {
     const other = await second.call('tasks/get', { taskId: left.taskId })
     return other.state === 'completed' && other
-  }, 'the next host completes the other task', { ms: 30_000 }), { artifacts: [{ name: 'response', content: { answer: words(30) } }] })
+  }, 'the next host completes the other task'), { artifacts: [{ name: 'response', content: { answer: words(30) } }] })
   t.equal((await attempts()).length, 6, 'each was begun once more')
   const rest: Frame[] = []
   for await (const frame of second.follow('tasks/resubscribe', { taskId }, { after: seen.length })) rest.push(frame)
@@ -130,7 +130,7 @@ test('a receiver that fails twice gets every update in order, signed with the ke
   t.ok(Array.isArray(deliveries))
   t.strictSame(config,
     { taskId, pushNotificationConfig: { id: 'default', url: `${origin}/hook` } }, 'the token is not read back')
-  await until(() => received.some(({ body }) => JSON.parse(body).data.state === 'completed'), 'the webhook receives the completed task', { ms: 30_000 })
+  await until(() => received.some(({ body }) => JSON.parse(body).data.state === 'completed'), 'the webhook receives the completed task')
 
   const ids: string[] = []
   for (const { headers, body } of received) {

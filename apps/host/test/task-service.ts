@@ -82,7 +82,7 @@ export async function start (t: Test, folder: string, ...args: string[]): Promis
   })
   t.teardown(async () => { child.kill('SIGKILL'); await ended })
   const banner = (): string[] | null => gone ? [''] : /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)
-  const [url = ''] = await until(banner, 'the banner shows the address', { ms: 60_000 })
+  const [url = ''] = await until(banner, 'the banner shows the address')
 
   const post = (method: string, params: object, headers: Record<string, string>, signal?: AbortSignal): Promise<Response> => fetch(`${url}/a2a/${method}`, {
     method: 'POST',

@@ -87,7 +87,7 @@ test('chat answers each line of a pipe, with history, sources and neutralised co
 test('SIGINT stops the answer, and the next one ends the conversation', async t => {
   const { child, out, ended } = startChat(t, ['one'], await folder(t))
   child.stdin.write('wait\n')
-  await until(() => out.stdout.includes('waiting'), 'the answer begins', { ms: 30_000 })
+  await until(() => out.stdout.includes('waiting'), 'the answer begins')
   child.kill('SIGINT')
   await until(() => out.stderr.includes('the answer was stopped'), 'the answer is stopped')
   child.stdin.write('more\n')
@@ -112,7 +112,7 @@ test('chat names the VACs to choose from, and why a service cannot be used', asy
 
 test('on a terminal, chat asks for the VAC, stops with Ctrl+C, and ends with the next one', { skip: !hasScript && 'script of util-linux is not installed' }, async t => {
   const { child, out, ended } = startTerminal(t, [], await folder(t))
-  await until(() => out.stdout.includes('number or name of the VAC'), 'the VACs are listed', { ms: 60_000 })
+  await until(() => out.stdout.includes('number or name of the VAC'), 'the VACs are listed')
   child.stdin.write('2\r')
   await until(() => out.stdout.includes('two> '), 'the prompt names the VAC')
   child.stdin.write('wait\r')
@@ -131,8 +131,8 @@ test('on a terminal, chat asks for the VAC, stops with Ctrl+C, and ends with the
 test('an interpreter that never ends is an error with the exit code 1', async t => {
   const { child, out, ended } = startChat(t, ['one'], await folder(t))
   child.stdin.end('ignore\n')
-  await until(() => out.stdout.includes('ignoring'), 'the answer begins', { ms: 60_000 })
-  await until(() => out.stderr !== '' || child.exitCode !== null, 'the command ends', { ms: 60_000 })
+  await until(() => out.stdout.includes('ignoring'), 'the answer begins')
+  await until(() => out.stderr !== '' || child.exitCode !== null, 'the command ends')
   t.equal(await ended, 1)
   t.match(out.stderr, /a promise that nothing settles/)
 })

@@ -44,11 +44,11 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     const host = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.resolve('./fixtures/host.js')), JSON.stringify(servers)], { stdio: ['ignore', 'pipe', 'inherit'] })
     t.teardown(() => { host.kill('SIGKILL') })
     await once(host.stdout, 'data')
-    await until(() => pidsOf(file).length === 2 && journal(file).some(line => line.startsWith('notifications/initialized')), 20_000)
+    await until(() => pidsOf(file).length === 2 && journal(file).some(line => line.startsWith('notifications/initialized')))
     const pids = pidsOf(file)
     t.strictSame(pids.filter(lives), pids)
     host.kill(signal)
-    await until(() => !pids.some(lives), 5_000)
+    await until(() => !pids.some(lives))
     t.pass('all gone')
   })
 }

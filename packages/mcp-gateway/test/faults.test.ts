@@ -87,14 +87,14 @@ test('a server that refuses the handshake, or exits with any code, is started ag
     ...[0, 1, 127, 137, 255].map(code => bad({ 'crash-until': flag, code }, { name: `exits ${code}` }))
   ]
   const { gateway, call } = await started(t, [...stdio, { name: 'http', url }], { restartDelayMs: 10, restartDelayMaxMs: 50 })
-  await until(() => stdio.every(({ name }) => gateway.get(name!).status().crashLoop), 30_000)
+  await until(() => stdio.every(({ name }) => gateway.get(name!).status().crashLoop))
   for (const { name = '' } of stdio) {
     const status = gateway.get(name).status()
     if (name.startsWith('exits')) t.match(status, { cause: 'EXITED', error: `it exited with code ${name.slice(6)}` }, name)
     else t.match(status, { cause: 'REFUSED', error: 'not spoken here' }, name)
   }
   writeFileSync(flag, '')
-  await until(() => gateway.status().every(({ state }) => state === 'ready'), 30_000)
+  await until(() => gateway.status().every(({ state }) => state === 'ready'))
   for (const { name = '' } of stdio) t.equal(textOf(await call(name, 'echo', { message: 'up' })), 'up', name)
   t.equal((await call('http', 'tool')).status, 200)
 })
@@ -114,12 +114,12 @@ test('a server that never answers its start is ended and tried again', async t =
 
 test('a call without an answer ends with its time, is cancelled at the server, and progress gives it more', async t => {
   const file = join(folder(t), 'journal')
-  const { call } = await started(t, [bad({ journal: file }, { timeout: 1 })])
-  t.match(await call('bad', 'hang'), { status: 500, body: { code: 'MCP_CALL_TIMEOUT', error: /\b1 s/, details: { state: 'ready' } } })
+  const { call } = await started(t, [bad({ journal: file }, { timeout: 2 })])
+  t.match(await call('bad', 'hang'), { status: 500, body: { code: 'MCP_CALL_TIMEOUT', error: /\b2 s/, details: { state: 'ready' } } })
   await until(() => journal(file).some(line => line.startsWith('notifications/cancelled')))
   const begun = Date.now()
-  t.equal(textOf(await call('bad', 'progress', { steps: 4, ms: 300 })), 'done')
-  t.ok(Date.now() - begun > 1_000, 'longer than the timeout')
+  t.equal(textOf(await call('bad', 'progress', { steps: 6, ms: 500 })), 'done')
+  t.ok(Date.now() - begun > 2_000, 'longer than the timeout')
 })
 
 test('a call ends at the longest time, progress or not', async t => {
@@ -208,12 +208,12 @@ test('each bound that an error names is a key of the entry, and holds for that s
   const { url } = await handWritten(t, ({ message: { method } }) => method === 'tools/list', { isModern: false })
   const { call, gateway } = await started(t, [
     bad({ slow: 600 }, { name: 'quick', start_timeout: 0.1 }), bad({ slow: 600 }, { name: 'patient', start_timeout: 30 }),
-    bad({}, { name: 'bound', total_timeout: 0.3, timeout: 0.2, max_in_flight: 1, max_message_bytes: 10_000 }), { name: 'listless', url, list_timeout: 0.05 }, bad({}, { name: 'free' })
+    bad({}, { name: 'bound', total_timeout: 2.5, timeout: 2, max_in_flight: 1, max_message_bytes: 10_000 }), { name: 'listless', url, list_timeout: 0.05 }, bad({}, { name: 'free' })
   ], { startTimeoutMs: 5_000, listWaitMs: 60_000 })
-  await until(() => gateway.get('quick').status().attempt > 1 && ['patient', 'bound', 'free'].every(name => gateway.get(name).status().state === 'ready'), 20_000)
+  await until(() => gateway.get('quick').status().attempt > 1 && ['patient', 'bound', 'free'].every(name => gateway.get(name).status().state === 'ready'))
   t.match(gateway.get('quick').status().error, /within 0.1 s of its start; `start_timeout` of its entry/)
   const failures = {
-    hang: /for 0.2 s; .* `timeout` of its entry/, progress: /no answer for 0.3 s; .* `total_timeout` of its entry/, big: /10000 are accepted; .* `max_message_bytes` of its entry/
+    hang: /for 2 s; .* `timeout` of its entry/, progress: /no answer for 2.5 s; .* `total_timeout` of its entry/, big: /10000 are accepted; .* `max_message_bytes` of its entry/
   }
   for (const [tool, error] of Object.entries(failures)) t.match((await call('bound', tool, { steps: 100, ms: 50, bytes: 20_000 })).body.error, error, tool)
   const [first, second] = await Promise.all([call('bound', 'hang'), call('bound', 'echo', { message: 'x' })])

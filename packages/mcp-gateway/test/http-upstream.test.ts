@@ -46,7 +46,7 @@ test('a server that was away is ready again when it is back', async t => {
   await until(() => gateway.get('everything').status().state !== 'ready')
   t.match(gateway.get('everything').status().error, /ECONNREFUSED|other side closed|closed/)
   await everythingOverHttp(t, 'streamableHttp', first.port)
-  await until(async () => (await call('everything', 'echo', { message: 'x' })).status === 200, 20_000)
+  await until(async () => (await call('everything', 'echo', { message: 'x' })).status === 200)
 })
 
 /** A hand-written server over HTTP: what it is sent, and how it answers, is the test's. */

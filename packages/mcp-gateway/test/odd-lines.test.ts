@@ -40,7 +40,7 @@ test('a server that frames messages otherwise is reported with the cause', async
     writing('headers', "t => raw('Content-Length: ' + Buffer.byteLength(t) + '\\r\\n\\r\\n' + t)"), writing('lines', "(t, m) => raw(JSON.stringify(m, null, 2) + '\\n')")
   ].map(server => ({ ...server, start_timeout: 1 }))
   const { gateway } = await started(t, servers)
-  await until(() => servers.every(({ name }) => gateway.get(name!).status().error !== undefined), 20_000)
+  await until(() => servers.every(({ name }) => gateway.get(name!).status().error !== undefined))
   t.match(gateway.get('headers').status().error, /Content-Length headers/)
   t.match(gateway.get('lines').status().error, /over several lines/)
 })

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { watchLoop } from '../../../test/fixtures/loop-watch.js'
+import { report, watchLoop } from '../../../test/fixtures/loop-watch.js'
 import { until } from '../../../test/fixtures/until.js'
 import { ANYONE, foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskPart, type TaskQuery, type TaskRecord, type TaskStore, type TaskUpdate } from '../src/index.js'
 
-export interface ConformanceSettings { readonly maxTasks?: number, readonly maxBytes?: number, readonly inputTtlMs?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number, readonly ownerShare?: number }
+export interface ConformanceSettings { readonly maxTasks?: number, readonly maxBytes?: number, readonly inputTtlMs?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number, readonly ownerShare?: number, readonly leaseMs?: number }
 /** Opens an empty store with short leases (about half a second) and sees to its end. */
 export type StoreFactory = (t: Test, settings?: ConformanceSettings) => Promise<TaskStore>
 
@@ -137,21 +137,21 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal((await store.create('alice', { skill: 's', input: { b: [{ d: 2, c: 1 }], a: 1 }, idempotencyKey: 'o' })).task.id, ordered.task.id)
   })
 
-  test('a cancel aborts the handler within 100 ms and is the last event', async t => {
+  test('a cancel aborts the handler before it resolves, and is the last event', async t => {
     const store = await open(t)
     const { handler, started, aborted } = waiting()
+    let signal: AbortSignal | undefined
     store.work(async (task, context) => {
+      signal = context.signal
       await Promise.resolve(handler(task, context)).catch(() => {})
       await t.rejects(context.emit({ delta: 'late' }), { code: 'TASK_FENCED' })
     })
     const { task } = await store.create('alice', ASK)
     const events = collect(store.events('alice', task.id))
     await started
-    const before = performance.now()
     t.match(await store.cancel('alice', task.id, 'not needed'), { outcome: 'canceled', task: { state: 'canceled', error: { message: 'not needed' } } })
+    t.ok(signal?.aborted)
     t.equal(((await aborted) as Error & { code: string }).code, 'TASK_CANCELED')
-    const took = performance.now() - before
-    t.ok(took < 100, `${took} ms`)
     t.strictSame((await events).at(-1)?.state, 'canceled')
     t.match(await store.cancel('alice', task.id), { outcome: 'terminal', task: { state: 'canceled' } })
     await delay(100)
@@ -561,7 +561,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
   test('20,000 pieces of an answer take linear time, and reading them meanwhile gives the same as afterwards', async t => {
     const store = await open(t)
     let half: Promise<unknown> | undefined
-    // the time of the processor for each quarter: other work on the machine must not count
+    // where each piece costs in proportion to the pieces before it, the last quarter costs seven times the first
     const quarters: number[] = []
     let before = process.cpuUsage()
     store.work(async (task, { emit }) => {
@@ -583,9 +583,8 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     let count = 0
     for await (const event of store.events('alice', task.id)) count = event.seq
     t.equal(count, 20_003)
-    // where each piece costs in proportion to the pieces before it, the last quarter costs seven times the first
     const [first = 0, , , fourth = Infinity] = quarters
-    t.ok(fourth < first * 3, `quarters of ${quarters.map(Math.round).join(', ')} ms`)
+    report(t, { what: `the last 5,000 of 20,000 pieces of ${kind} in % of the first`, value: fourth / first * 100, most: 300 })
     const whole = (await store.get('alice', task.id))?.messages[0]?.parts[0]?.text ?? ''
     t.equal(whole.length, Array.from({ length: 20_000 }, (_, i) => `piece ${i + 1} `).join('').length)
     const part = (await half as { messages: { parts: { text: string }[] }[] }).messages[0]?.parts[0]?.text ?? ''
@@ -808,7 +807,8 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
   })
 
   test('stop waits for runs that end in time and releases the rest to the next worker, without counting a failed attempt', async t => {
-    const store = await open(t)
+    // longer than a test may take: the next worker does not get the task because its lease has run out
+    const store = await open(t, { leaseMs: 600_000 })
     const { handler, started } = waiting()
     const worker = store.work(async (task, context) => { if (task.skill === 'quick') await delay(60); else await handler(task, context) })
     const { task: quick } = await store.create('alice', { skill: 'quick', input: null })
@@ -817,23 +817,19 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await worker.stop({ drainMs: 150 })
     t.equal((await store.get('alice', quick.id))?.state, 'completed')
     t.match(await store.get('alice', long.id), { state: 'working', attempt: 0 })
-    const before = performance.now()
     store.work(async (task, { attempt, emit }) => { await emit({ state: 'completed', artifact: { name: 'attempt', content: attempt } }) })
     const events = await collect(store.events('alice', long.id))
-    t.ok(performance.now() - before < 500, 'before a lease could have run out')
     t.strictSame(events.map(({ state, retry }) => retry ?? state), ['submitted', 'working', 1, 'completed'])
     t.match(await store.get('alice', long.id), { attempt: 1, artifacts: [{ content: 1 }] })
   })
 
-  test('close during work takes less than a second, may be called twice, and refuses later calls', async t => {
+  test('close during work aborts it, may be called twice, and refuses later calls', async t => {
     const store = await open(t)
     const { handler, started, aborted } = waiting()
     store.work(handler)
     const { task } = await store.create('alice', ASK)
     await started
-    const before = performance.now()
     await Promise.all([store.close(), store.close()])
-    t.ok(performance.now() - before < 1_000)
     t.equal(((await aborted) as Error & { code: string }).code, 'TASK_WORKER_STOPPED')
     await t.rejects(store.create('alice', ASK), { code: 'TASK_STORE_CLOSED' })
     await t.rejects(store.get('alice', task.id), { code: 'TASK_STORE_CLOSED' })

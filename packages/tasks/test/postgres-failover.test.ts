@@ -42,10 +42,10 @@ for (const promote of [false, true]) {
     const writeTo = async (id: string, text: string): Promise<Attempt> => await until(async () => {
       const present = attempts.findLast(one => one.id === id && !one.signal.aborted)
       return await present?.write(text).then(() => present, () => undefined)
-    }, `'${text}' is written`, { ms: 60_000 })
+    }, `'${text}' is written`)
     await writeTo(kept, 'kept ')
     await server.save()
-    await until(async () => (await front.health()).ok && (await back.health()).ok, 'the stores are back', { ms: 30_000 })
+    await until(async () => (await front.health()).ok && (await back.health()).ok, 'the stores are back')
 
     // what the copy lacks
     await back.replicas!.follow('stream', 0, entries => { heard.push(...entries.map(({ text }) => text)) })
@@ -59,7 +59,7 @@ for (const promote of [false, true]) {
     await until(() => ofKept.every(({ events }) => textOf(events) === 'kept lost ') && readers.every(({ events }) => events.length > 0), 'the readers have all')
 
     await server.goBack({ promote })
-    await until(async () => (await front.health()).ok && (await back.health()).ok, 'the stores are back', { ms: 30_000 })
+    await until(async () => (await front.health()).ok && (await back.health()).ok, 'the stores are back')
     const late = await open()
     const ofBob = await Promise.all(Array.from({ length: 12 }, async (_, i) => await create([front, back, late][i % 3] as TaskStore, 'bob')))
     for (const id of ofBob) {

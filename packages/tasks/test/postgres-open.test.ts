@@ -185,7 +185,7 @@ test('while the server is away, calls are refused with 503; afterwards the same 
   await t.rejects(store.create('alice', { skill: 's', input: 2 }), { code: 'TASK_STORE_UNAVAILABLE', statusCode: 503 })
   t.match(await store.health(), { ok: false })
   await server.start()
-  await until(async () => (await store.health()).ok, 'the store is back', { ms: 30_000 })
+  await until(async () => (await store.health()).ok, 'the store is back')
   go()
   const seen = await events
   t.strictSame(seen.map(({ seq }) => seq), seen.map((_, i) => i + 1))

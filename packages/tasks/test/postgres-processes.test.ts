@@ -6,7 +6,7 @@ import { start } from './fixtures/processes.js'
 import { processCases } from './process-cases.js'
 
 test('processes that share a database', async t => {
-  processCases(t, 'postgres', { newPlace: testDatabase, open: async (t, url, options) => await openPostgresStore(t, { url, ...options }), takeoverMs: 9_000 })
+  processCases(t, 'postgres', { newPlace: testDatabase, open: async (t, url, options) => await openPostgresStore(t, { url, ...options }) })
 })
 
 test('a delivery of a replica that dies is repeated once its death is noticed, not at the end of its lease', async t => {

@@ -11,7 +11,7 @@ import { fileOf, openStore } from './fixtures/store.js'
 import { processCases } from './process-cases.js'
 
 test('processes that share a file', async t => {
-  processCases(t, 'file', { newPlace: fileOf, open: async (t, path, options) => await openStore(t, { path, ...options }), takeoverMs: 3_000 })
+  processCases(t, 'file', { newPlace: fileOf, open: async (t, path, options) => await openStore(t, { path, ...options }) })
 })
 
 test('acknowledged tasks survive SIGKILL during writes, and are executed', async t => {
