@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const COMPILER_MTIME = statSync(fileURLToPath(import.meta.url)).mtimeMs
+const TIMEOUT = join(root, 'test/fixtures/timeout.mjs')
 const FOLDERS = ['test', 'packages/playground/page', ...['apps', 'packages'].flatMap(group => readdirSync(join(root, group)).map(name => `${group}/${name}/test`))]
 
 /** The JavaScript of a test file: paths are relative to the root. */
@@ -31,9 +32,11 @@ export async function compileTests () {
         // tests find their fixtures and the repository by it
         define: { 'import.meta.url': JSON.stringify(pathToFileURL(source).href) }
       })
+      // in the first line, so that the numbers of the others stay
+      const first = name.endsWith('.test.ts') ? `import "${moduleFor(source, target, relative(dirname(source), TIMEOUT))}"; ` : ''
       mkdirSync(dirname(target), { recursive: true })
       // another run may write the same file
-      writeFileSync(`${target}.${process.pid}`, code.replace(/(^import |\bfrom |\bimport\()"(\.[^"]+)"/gm, (text, before, specifier) => `${before}"${moduleFor(source, target, specifier)}"`))
+      writeFileSync(`${target}.${process.pid}`, first + code.replace(/(^import |\bfrom |\bimport\()"(\.[^"]+)"/gm, (text, before, specifier) => `${before}"${moduleFor(source, target, specifier)}"`))
       renameSync(`${target}.${process.pid}`, target)
     }
   }

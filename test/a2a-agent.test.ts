@@ -2,10 +2,8 @@ import { Client, credentials } from '@grpc/grpc-js'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import t, { test, type Test } from 'tap'
+import { test, type Test } from 'tap'
 import { freePort } from './fixtures/service.js'
-
-t.setTimeout(60_000)
 
 type Json = Record<string, any>
 

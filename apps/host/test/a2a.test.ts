@@ -13,8 +13,6 @@ import { listen } from '../src/guards/listen.js'
 import { until } from '../../../test/fixtures/until.js'
 import { start, words, workspace, type Frame } from './task-service.js'
 
-// leases of a killed process last 10 s, and processes are slow to start on a busy machine
-t.setTimeout(170_000)
 // most of their time they wait
 t.jobs = 3
 
