@@ -79,7 +79,7 @@ async function overHttp () {
 
 const wrongTree = levels => ({ kind: 'none', children: levels === 0 ? [] : [wrongTree(levels - 1)] })
 /** Arguments of a few hundred bytes that make a check of every alternative explode. */
-const EXPLOSIVE = [
+export const EXPLOSIVE = [
   ...[4, 6, 8, 10].map(levels => ['tree', { root: wrongTree(levels) }]),
   ['tree', { root: { children: Array.from({ length: 100 }, () => wrongTree(2)) } }],
   ['doubling', { a: 1 }], ['doubling', []], ['wide', { list: Array.from({ length: 4_000 }, () => ({ kind: 'k1' })) }],

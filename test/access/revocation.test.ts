@@ -162,11 +162,16 @@ test('streams end when their JWT expires, after the tolerance of clocks', async 
   const sign = async (subject: string, expires: number): Promise<{ token: string }> =>
     ({ token: await new SignJWT({}).setProtectedHeader({ alg: 'ES256', kid: 'k' }).setIssuer(issuer).setAudience('here').setSubject(subject).setExpirationTime(Math.floor(Date.now() / 1000) + expires).sign(privateKey) })
   const { base } = await listening(t, { authenticate })
-  // the tolerance is 30 s: this one ends in 4 s
-  const hers = openStreams(base, bearer(await sign('alice', -26)))
-  const his = openStreams(base, bearer(await sign('bob', 600)))
-  await until(() => Object.values(hers).every(({ hasEnded }) => hasEnded), 'the streams of the expired token end')
-  t.ok(Object.values(hers).every(({ text, status }) => status === 200 && text !== ''), 'they had begun')
+  const his = openStreams(base, bearer(await sign('bob', 3_600)))
+  // the tolerance is 30 s: the first token ends in 4 s, which a busy machine may need before the streams begin
+  let hadBegun = false
+  for (const expires of [-26, 10, 70]) {
+    const hers = openStreams(base, bearer(await sign('alice', expires)))
+    await until(() => Object.values(hers).every(({ hasEnded }) => hasEnded), 'the streams of the expired token end')
+    hadBegun = Object.values(hers).every(({ text, status }) => status === 200 && text !== '')
+    if (hadBegun) break
+  }
+  t.ok(hadBegun, 'they had begun')
   await begun(his)
   t.notOk(Object.values(his).some(({ hasEnded }) => hasEnded), 'the others go on')
 })

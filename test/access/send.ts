@@ -21,7 +21,9 @@ const MAX_WAIT_MS = 120_000
 /** Statuses of HTTP for INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION and UNAUTHENTICATED. */
 const GRPC_STATUSES: Readonly<Record<number, number>> = { 3: 400, 5: 404, 7: 403, 9: 400, 16: 401 }
 /** Headers that differ between two answers to the same request. */
-const OF_THE_ANSWER = new Set(['date', 'x-request-id', 'connection', 'keep-alive', 'transfer-encoding', 'etag'])
+const OF_THE_ANSWER = new Set(['date', 'x-request-id', 'connection', 'keep-alive', 'transfer-encoding', 'etag', 'content-length'])
+/** Headers of a stream of events that an answer in JSON has not. */
+const OF_A_STREAM = new Set(['content-type', 'cache-control', 'x-accel-buffering'])
 
 /** Sends to one service, over HTTP and gRPC. */
 export class Wire {
@@ -92,10 +94,19 @@ export class Wire {
 }
 
 /** An answer as one text in which the ids of requests, times and the given id do not differ. */
-export function shown ({ status, headers, text }: Seen, id = ''): string {
+export function shown (seen: Seen, id = ''): string {
+  const { status, headers, text } = asJson(seen)
   const kept = Object.entries(headers).filter(([name]) => !OF_THE_ANSWER.has(name)).sort()
   const whole = JSON.stringify([status, kept, text])
   // a position in a stream does not occur in an answer, but its digits are part of others
   const plain = /^[\d_]*$/.test(id) ? whole : whole.replaceAll(id, 'ID').replaceAll(encodeURIComponent(id), 'ID')
   return plain.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+}
+
+/** A response of MCP that is not there at once comes as a stream with one event: how busy the machine is decides. */
+function asJson (seen: Seen): Seen {
+  const only = /^id: [\w-]+\nevent: message\ndata: (\{.*\})\n\n$/.exec(seen.text)?.[1]
+  if (only === undefined || !String(seen.headers['content-type']).startsWith('text/event-stream')) return seen
+  const headers = Object.entries(seen.headers).filter(([name]) => !OF_A_STREAM.has(name))
+  return { ...seen, headers: Object.fromEntries([...headers, ['content-type', 'application/json; charset=utf-8']]), text: only }
 }

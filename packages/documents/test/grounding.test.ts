@@ -167,8 +167,8 @@ test('no answer keeps the event loop for a long step, however it is written and 
   const all = passages.map((_, i) => `[${i + 1}]`).join('')
   for (const piece of ['.', '.!?', '. ', '. [1', '. [1]', ' ', '1,', '1.', '`', '`a', '[', '[a](', '![', '](a "', 'www.', 'a://', '&#', 'href=', '*a ', '_a ', '> ', '- ', '|', 'a B', '日本語。', 'No task runs here. ', `Zebras count unknown boats daily ${all}. `]) {
     const answer = piece.repeat(32_000 / piece.length)
-    await watchLoop(t, () => foreignHosts(answer, passages as never, ''), { what: `hosts in ${JSON.stringify(piece.slice(0, 40))}` })
-    await watchLoop(t, () => checkGrounding(answer, passages as never, 'How long may a task run?'), { what: JSON.stringify(piece.slice(0, 40)) })
+    await watchLoop(() => foreignHosts(answer, passages as never, ''), { what: `hosts in ${JSON.stringify(piece.slice(0, 40))}` })
+    await watchLoop(() => checkGrounding(answer, passages as never, 'How long may a task run?'), { what: JSON.stringify(piece.slice(0, 40)) })
   }
 })
 

@@ -53,7 +53,7 @@ test('text designed for slow parsing is split in linear time', async t => {
   }
   t.pass(`${texts.length} texts`)
   for (const name of ['a.yaml', 'a.json', 'a.csv']) {
-    for (const part of [' ', ', ', '\t,']) await watchLoop(t, () => splitDocument(name, `k: ${part.repeat(60_000 / part.length)}x`), { what: `splitting ${name} of ${JSON.stringify(part)}`, most: 500 })
+    for (const part of [' ', ', ', '\t,']) await watchLoop(() => splitDocument(name, `k: ${part.repeat(60_000 / part.length)}x`), { what: `splitting ${name} of ${JSON.stringify(part)}`, most: 500 })
   }
 })
 
@@ -64,7 +64,7 @@ test('long code and lists of any shape are divided in linear time', async t => {
   ]
   for (const text of texts) {
     for (const content of [`\`\`\`\n${text}\n\`\`\``, `Run it:\n\n\`\`\`js\n${text}\n\`\`\``, text]) {
-      await watchLoop(t, () => unitsOf(content), { what: `dividing ${JSON.stringify(content.slice(0, 30))}`, most: 1_000 })
+      await watchLoop(() => unitsOf(content), { what: `dividing ${JSON.stringify(content.slice(0, 30))}`, most: 1_000 })
     }
   }
 })
@@ -185,7 +185,7 @@ test('lines of a plain text that begin with a date or time are items, from three
 test('HTML with many entities takes time in proportion to its length', async t => {
   // quadratic, each took 6 s and more
   for (const [open, entity, close] of [['<pre>', '&amp;', '</pre>'], ['<p>', '&amp;', '</p>'], ['<pre>', '&#32;', 'x</pre>'], ['<p>', 'a &lt;', '</p>']] as const) {
-    await watchLoop(t, () => splitDocument('a.html', `${open}${entity.repeat(160_000)}${close}`), { what: `splitting HTML of ${open}${entity}`, most: 2_000 })
+    await watchLoop(() => splitDocument('a.html', `${open}${entity.repeat(160_000)}${close}`), { what: `splitting HTML of ${open}${entity}`, most: 2_000 })
   }
   const [passage] = splitDocument('a.html', '<p>One\ntwo</p>\n<pre>\n\n  a &amp; b\n</pre>')
   t.match(passage, { content: 'One two\n\n```\n\n  a & b\n```', first: 1, last: 5 })

@@ -38,10 +38,10 @@ test('twenty thousand tools of one page keep the event loop for no long step', a
   const inputSchema = { type: 'object', properties: Object.fromEntries(['path', 'mode', 'text'].map(name => [name, { type: 'string', description: 'what it is' }])) }
   const tools = Array.from({ length: 20_000 }, (_, i) => ({ name: `tool_${i}`, description: 'Reads a file, and returns what is in it.', inputSchema }))
   const { review } = new ToolChanges('files', false, { warn () {} } as never)
-  const list = await watchLoop(t, () => readList('tools', async () => ({ tools })), { what: 'reading the list' })
+  const list = await watchLoop(() => readList('tools', async () => ({ tools })), { what: 'reading the list' })
   t.equal(list.items.length, 20_000)
-  const { items } = await watchLoop(t, () => new ToolCatalog(list, { review }), { what: 'the catalog of the list' })
-  const offered = await watchLoop(t, () => definitionsOf('tools', { items: items.map(item => ({ server: 'files', item })), resources: async () => [] }), { what: 'offering the list' })
+  const { items } = await watchLoop(() => new ToolCatalog(list, { review }), { what: 'the catalog of the list' })
+  const offered = await watchLoop(() => definitionsOf('tools', { items: items.map(item => ({ server: 'files', item })), resources: async () => [] }), { what: 'offering the list' })
   t.equal(offered.at(-1)?.definition.name, `files__${String(items.at(-1)?.name)}`)
 })
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { report, watchLoop } from '../../../test/fixtures/loop-watch.js'
+import { watchLoop } from '../../../test/fixtures/loop-watch.js'
+import { report } from '../../../test/fixtures/report.mjs'
 import { until } from '../../../test/fixtures/until.js'
 import { ANYONE, foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskPart, type TaskQuery, type TaskRecord, type TaskStore, type TaskUpdate } from '../src/index.js'
 
@@ -584,7 +585,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     for await (const event of store.events('alice', task.id)) count = event.seq
     t.equal(count, 20_003)
     const [first = 0, , , fourth = Infinity] = quarters
-    report(t, { what: `the last 5,000 of 20,000 pieces of ${kind} in % of the first`, value: fourth / first * 100, most: 300 })
+    report({ what: `the last 5,000 of 20,000 pieces of ${kind} in % of the first`, value: fourth / first * 100, most: 300 })
     const whole = (await store.get('alice', task.id))?.messages[0]?.parts[0]?.text ?? ''
     t.equal(whole.length, Array.from({ length: 20_000 }, (_, i) => `piece ${i + 1} `).join('').length)
     const part = (await half as { messages: { parts: { text: string }[] }[] }).messages[0]?.parts[0]?.text ?? ''
@@ -797,7 +798,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     count()
     await delay(2)
     turns = 0
-    t.equal(await watchLoop(t, () => store.purge({ terminalOlderThanMs: 0 }), { what: 'the purge' }), 1)
+    t.equal(await watchLoop(() => store.purge({ terminalOlderThanMs: 0 }), { what: 'the purge' }), 1)
     over = true
     // PostgreSQL deletes in another process: how many turns this one has meanwhile depends on the load of the machine
     if (kind !== 'postgres') t.ok(turns > 20, `${turns} turns of the event loop`)
