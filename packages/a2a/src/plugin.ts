@@ -27,7 +27,8 @@ import { RecentDeliveries } from './push/recent-deliveries.js'
 import { SigningKeys } from './push/signing-keys.js'
 import { REFUSED, skillRunner } from './tasks/run-skill.js'
 import { TaskService } from './tasks/task-service.js'
-import { StreamQuota, TaskStreams } from './tasks/task-streams.js'
+import { StreamQuota } from './tasks/stream-quota.js'
+import { TaskStreams } from './tasks/task-streams.js'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 
 /** Longer than the longest `stream_settings.timeout`: only an interpreter that ignores its own timeout reaches it. */

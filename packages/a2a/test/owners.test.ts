@@ -3,7 +3,7 @@ import { test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
 import type { ReadPushConfig, Task } from '../src/index.js'
 import { memoryBudget } from '@polyvac/core/plugin'
-import { StreamQuota } from '../src/tasks/task-streams.js'
+import { StreamQuota } from '../src/tasks/stream-quota.js'
 import { rpc } from './fixtures/public.js'
 import { follow, gate, methodNames, serve, type Answered, type MethodName, type RpcOptions, type Served } from './fixtures/app.js'
 

@@ -1,127 +1,20 @@
 import type { Principal } from '@polyvac/core'
 import {
-  commentText, deadlineSignal, joinTexts, memoryBudget, ownerShare, releaseContext, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
+  commentText, deadlineSignal, joinTexts, releaseContext, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
 } from '@polyvac/core/plugin'
-import { isTerminal, isWaiting, ownerKey, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
+import { isTerminal, isWaiting, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
-import { TooManyStreamsError } from '../errors.js'
 import { STREAM_WAIT_TIME } from '../options.js'
 import type { TaskStep } from '../protocol/task-view.js'
 import { withoutTask } from './message-streams.js'
+import type { StreamPlace, StreamQuota } from './stream-quota.js'
 import type { TaskService } from './task-service.js'
 
-/**
- * Characters that the frames of all streams hold together. A reader that does not read holds its frame, and many of
- * them would fill the memory. Past this bound a reader is disconnected, which may resubscribe: of the owner whose
- * frames have most characters, the one that has not read for longest.
- */
-const MAX_HELD_CHARS = 128 * 1024 * 1024
-/** Memory of an open stream beside its frames, in bytes, about. */
-const STREAM_BYTES = 16 * 1024
 /** Time after which readers subscribe again when their stream ends before the task, in ms. */
 const RETRY_MS = 1_000
 /** A field of the first event: some readers dispatch a `retry` without data as an event. */
 const RETRY = `retry: ${RETRY_MS}\n`
 const CLOSING = commentText('the service closes and the task goes on; subscribe to it again')
-
-/** The place of one stream. */
-export interface StreamPlace {
-  /** The length of the stream's next frame: its reader has taken the one before. */
-  hold (chars: number): void
-  /** Its frame is not held any more: its reader was disconnected. */
-  forget (): void
-  /** The stream has ended. */
-  release (): void
-}
-
-/**
- * How many streams each owner and all together hold open, and how many characters all of them hold. Their memory is
- * counted in the budget of the process, in which each owner has a share.
- */
-export class StreamQuota {
-  readonly #limit: number
-  readonly #maxChars: number
-  // @keyed owner | holds: the number of open streams | whose: the owner | bound: maxStreams for an owner, so many
-  //   for all that each owner has its share; an entry ends with the last stream | share: the owner; the bytes count
-  //   in the memory budget | test: packages/a2a/test/owners.test.ts: an owner holds so many streams and no more; the
-  //   refused one leaves no task, and others have their own
-  readonly #open = new Map<string, number>()
-  /** In the order of their last frame, oldest first. */
-  // @keyed open stream | holds: the length of its last frame | whose: the owner of the stream | bound: one for each
-  //   open stream; MAX_HELD_CHARS | share: the owner with most characters gives way | test:
-  //   packages/a2a/test/owners.test.ts: past what all streams hold together, an owner disconnects its own readers,
-  //   and none of another
-  readonly #held = new Map<StreamPlace, { readonly owner: string, readonly chars: number, readonly disconnect: () => void }>()
-  #chars = 0
-  #count = 0
-
-  constructor (limit: number, maxChars = MAX_HELD_CHARS) {
-    this.#limit = limit
-    this.#maxChars = maxChars
-  }
-
-  /**
-   * Takes a place. `disconnect` disconnects the stream's reader.
-   * @throws A2A_TOO_MANY_STREAMS (429), MEMORY_BUDGET_EXCEEDED (503)
-   */
-  take (caller: Principal | undefined, disconnect: () => void): StreamPlace {
-    const owner = ownerKey(caller?.owner)
-    const open = this.#open.get(owner) ?? 0
-    const total = Math.ceil(this.#limit / ownerShare())
-    if (open >= this.#limit) throw new TooManyStreamsError(`this caller follows ${this.#limit}`)
-    if (this.#count >= total) throw new TooManyStreamsError(`all callers together follow ${total}`)
-    const memory = memoryBudget.hold('streams of tasks', caller?.owner)
-    memory.grow(STREAM_BYTES)
-    this.#open.set(owner, open + 1)
-    this.#count++
-    const place: StreamPlace = {
-      hold: chars => {
-        this.#drop(place)
-        this.#held.set(place, { owner, chars, disconnect })
-        this.#chars += chars
-        while (this.#chars > this.#maxChars) {
-          const other = this.#leaving()
-          if (other === undefined || other === place) break
-          const { disconnect } = this.#held.get(other)!
-          this.#drop(other)
-          disconnect()
-        }
-        // the reader of this owner that has not read for longest is disconnected, in the end this one
-        for (const [other, held] of this.#held) {
-          if (memory.tryResize(STREAM_BYTES + 2 * chars)) return
-          if (held.owner !== owner) continue
-          this.#drop(other)
-          other.forget()
-          held.disconnect()
-        }
-      },
-      forget: () => { memory.tryResize(STREAM_BYTES) },
-      release: () => {
-        this.#drop(place)
-        memory.release()
-        this.#count--
-        const left = (this.#open.get(owner) ?? 1) - 1
-        if (left === 0) this.#open.delete(owner)
-        else this.#open.set(owner, left)
-      }
-    }
-    return place
-  }
-
-  /** Of the owner whose frames have most characters, the stream that took its last one first. */
-  #leaving (): StreamPlace | undefined {
-    const charsOf = new Map<string, number>()
-    for (const { owner, chars } of this.#held.values()) charsOf.set(owner, (charsOf.get(owner) ?? 0) + chars)
-    const most = Math.max(...charsOf.values())
-    for (const [place, { owner }] of this.#held) if (charsOf.get(owner) === most) return place
-    return undefined
-  }
-
-  #drop (place: StreamPlace): void {
-    this.#chars -= this.#held.get(place)?.chars ?? 0
-    this.#held.delete(place)
-  }
-}
 
 /** A stream that is open. */
 export interface TaskStream {

@@ -39,7 +39,7 @@ const QUEUE = 'mcp'
  */
 const OWNER = ' mcp '
 
-/** The owner of the tasks of unknown callers. Their ids cannot be guessed. */
+/** The owner of the tasks of unknown callers, which has no share in a store. Their ids cannot be guessed. */
 const ANONYMOUS = ' anonymous'
 
 /** Longest owner that a store takes, in characters. */

@@ -7,12 +7,12 @@ export const OWNER_SHARE = 0.25
 /** Most tasks and bytes of a store, and the part of one owner. */
 export interface RoomLimits { readonly maxTasks: number, readonly maxBytes: number, readonly ownerShare: number }
 
-/** Owners that stand for many callers: they have no share. The second is the one of the MCP server. */
-const SHARED: readonly string[] = [ANYONE, ' mcp  anonymous']
+/** The owner of the unknown callers of a protocol that puts its name before its owners, such as ` mcp  anonymous`. */
+const ANONYMOUS = /^ [a-z0-9-]+ {2}anonymous$/
 
-/** How much of `total` the owner may use. */
+/** How much of `total` the owner may use. Owners that stand for many callers have no share. */
 export function shareOf (owner: string, total: number, ownerShare: number): number {
-  return SHARED.includes(owner) ? total : Math.ceil(total * ownerShare)
+  return owner === ANYONE || ANONYMOUS.test(owner) ? total : Math.ceil(total * ownerShare)
 }
 
 /** The option of a store. @throws TASK_STORE_OPTION */

@@ -28,7 +28,8 @@ export interface TaskStore {
    * it returns the earlier task and `created: false`. TASK_CONFLICT (409) if that one had another skill, input or
    * context, or if `id` is taken. An owner has a share (`ownerShare`) of the tasks and the space of the store: at its
    * end, the oldest ended tasks of that owner are deleted, or `create` fails with TASK_TOO_MANY or TASK_STORE_FULL
-   * (503). No task of another owner is deleted, except where the whole store is full: of the owner with most.
+   * (503). No task of another owner is deleted, except where the whole store is full: of the owner with most. The
+   * owners `anyone` and ` <protocol>  anonymous` stand for many callers and have no share.
    */
   create (owner: string, task: NewTask): Promise<CreatedTask>
   get (owner: string, id: string): Promise<TaskRecord | null>
