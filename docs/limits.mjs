@@ -259,7 +259,7 @@ export const limits = {
   'MCP server': [
     ['Size of a request body', 'core: BODY_BYTES', 'bytes', '413. Set it with `service.limits.body`, or `bodyLimit` of the plugin.'],
     ['Nesting of a request body', 'core: MAX_BODY_DEPTH', 'levels', '400, -32600.'],
-    ['Sessions at once', 'mcp-server: maxSessions', '', 'The caller\'s own one that is unused longest ends; if none is idle, 503. The same where an owner has a quarter of them. Set this and the next ones with `limits`.'],
+    ['Sessions at once', 'mcp-server: maxSessions', '', 'The caller\'s own one that is unused longest ends; if none is idle, 503. The same where an owner has a quarter of them. Set this one with `limits.maxSessions`, and so `sessionTtlMs`, `maxStreams`, `questionTtlMs`, `taskConcurrency`, `taskInputMs`, `taskTimeoutMs` and `taskTtlMs`.'],
     ['Time without a request or an open stream', 'mcp-server: sessionTtlMs', 'ms', 'The session ends: 404, and the client starts another one.'],
     ['Streams without a call at once', 'mcp-server: maxStreams', '', '503 with `Retry-After`, also for an owner with a quarter of them.'],
     ['Lists for callers with different scopes or sign-ins', 'mcp-server: MAX_PARTS', '', 'They are made again at the next request.'],

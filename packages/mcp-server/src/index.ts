@@ -1,6 +1,6 @@
 // The public API of @polyvac/mcp-server: every export here is public and follows semantic versioning.
 export { mcpServerPlugin, mcpServerPlugin as default } from './plugin.js'
-export type { Limits, McpServerOptions } from './options.js'
+export type { McpServerOptions, PublicLimits as Limits } from './options.js'
 export type { ProtectedResource } from './protected-resource.js'
 export { RpcError } from './protocol/rpc.js'
 export { vacTools } from './sources/vac-tools.js'

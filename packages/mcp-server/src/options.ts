@@ -56,10 +56,10 @@ export interface McpServerOptions {
   /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
   readonly bodyLimit?: number | undefined
   /** Bounds that differ from the defaults. */
-  readonly limits?: Partial<Limits> | undefined
+  readonly limits?: Partial<PublicLimits> | undefined
 }
 
-/** Every bound of the plugin, with its default. Ages, which are not the delay of a timer, may exceed 2^31 - 1. */
+/** The bounds that `limits` changes, with their defaults. Ages, which are not the delay of a timer, may exceed 2^31 - 1. */
 export const LIMITS = {
   /**
    * Sessions at once, a quarter of them of one owner. At the limit the owner's own session that is idle longest ends;
@@ -70,28 +70,8 @@ export const LIMITS = {
   sessionTtlMs: milliseconds(30 * 60_000),
   /** Streams without a call at once, a quarter of one owner: GET and `subscriptions/listen`. At the limit 503. */
   maxStreams: integer(1_000),
-  /** Events of one stream that are kept for clients that resume it. */
-  maxStreamEvents: integer(500),
-  /** Events of all streams that are kept. */
-  maxEvents: integer(20_000),
-  /** Text of all kept events, in characters. */
-  maxEventChars: integer(32 * 1024 * 1024),
-  /** Messages of one JSON-RPC batch (2025-03-26). */
-  maxBatch: integer(50),
-  /** Calls in progress of one session. */
-  maxSessionCalls: integer(100),
-  /** Questions in one call to `ask`, and open questions of a session. */
-  maxQuestions: integer(20),
-  /** Open questions of all sessions, a quarter of them of one owner. */
-  maxOpenQuestions: integer(1_000),
   /** Time in which the client of a session answers a question, in ms. */
   questionTtlMs: milliseconds(10 * 60_000),
-  /** Resources to which one session or listen stream may subscribe. */
-  maxSubscriptions: integer(100),
-  /** Time that a `requestState` is valid, in ms. */
-  stateTtlMs: integer(15 * 60_000),
-  /** Longest `requestState`, in characters: it contains earlier answers of the same call. */
-  maxStateChars: integer(256 * 1024),
   /** Tasks executed at once, a quarter of them of one owner. */
   taskConcurrency: integer(64),
   /** Longest time of one run of a task, in ms. */
@@ -99,16 +79,45 @@ export const LIMITS = {
   /** Time that a task waits for an answer of its caller, in ms; then it fails. */
   taskInputMs: integer(60 * 60_000),
   /** Time that a task is kept, as reported to callers, in ms; the store must keep it as long. */
-  taskTtlMs: integer(60 * 60_000),
-  /** Interval in which callers poll a task, as reported to them, in ms. */
-  taskPollMs: milliseconds(1_000),
-  /** Entries of one page of a list. */
-  pageSize: integer(500),
-  /** Time for which clients of 2026-07-28 may cache a list, in ms; changes are notified. */
-  listTtlMs: milliseconds(60_000)
+  taskTtlMs: integer(60 * 60_000)
 }
 
-export type Limits = { readonly [Name in keyof typeof LIMITS]: number }
+/** The other bounds: tests reach them with `pluginWith`. */
+export const BOUNDS = {
+  /** Events of one stream that are kept for clients that resume it. */
+  maxStreamEvents: 500,
+  /** Events of all streams that are kept. */
+  maxEvents: 20_000,
+  /** Text of all kept events, in characters. */
+  maxEventChars: 32 * 1024 * 1024,
+  /** Messages of one JSON-RPC batch (2025-03-26). */
+  maxBatch: 50,
+  /** Calls in progress of one session. */
+  maxSessionCalls: 100,
+  /** Questions in one call to `ask`, and open questions of a session. */
+  maxQuestions: 20,
+  /** Open questions of all sessions, a quarter of them of one owner. */
+  maxOpenQuestions: 1_000,
+  /** Resources to which one session or listen stream may subscribe. */
+  maxSubscriptions: 100,
+  /** Time that a `requestState` is valid, in ms. */
+  stateTtlMs: 15 * 60_000,
+  /** Longest `requestState`, in characters: it contains earlier answers of the same call. */
+  maxStateChars: 256 * 1024,
+  /** Interval in which callers poll a task, as reported to them, in ms. */
+  taskPollMs: 1_000,
+  /** Entries of one page of a list. */
+  pageSize: 500,
+  /** Time for which clients of 2026-07-28 may cache a list, in ms; changes are notified. */
+  listTtlMs: 60_000
+}
+
+export type PublicLimits = { readonly [Name in keyof typeof LIMITS]: number }
+
+export type Bounds = { readonly [Name in keyof typeof BOUNDS]: number }
+
+/** All of them. */
+export type Limits = PublicLimits & Bounds
 
 export const OPTIONS = {
   sources: required(optional('a list of tool sources, such as [vacTools(vacs)]', areSources)),
@@ -127,7 +136,7 @@ export const OPTIONS = {
   tasks: withMethod('create', 'an open task store, such as sqliteTaskStore({ path })'),
   openapi: flag(true),
   bodyLimit: integer(BODY_BYTES),
-  limits: optional<Partial<Limits>>('an object of limits', isRecord, {})
+  limits: optional<Partial<PublicLimits>>('an object of limits', isRecord, {})
 } satisfies OptionRules<McpServerOptions>
 
 function areSources (value: unknown): boolean {

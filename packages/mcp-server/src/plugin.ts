@@ -12,7 +12,7 @@ import { Modern, speaksModern } from './eras/modern.js'
 import { InsufficientScopeError, McpServerOptionsError } from './errors.js'
 import { accepts } from './http/accept.js'
 import { originGuard } from './http/host-origin-guard.js'
-import { LIMITS, OPTIONS, type Limits, type McpServerOptions } from './options.js'
+import { BOUNDS, LIMITS, OPTIONS, type Bounds, type Limits, type McpServerOptions } from './options.js'
 import { addChallenge, metadataRoutes, schemaOf, type ProtectedResource } from './protected-resource.js'
 import { errorText, isNumberId, refusal, RpcError } from './protocol/rpc.js'
 import { Sessions } from './sessions/sessions.js'
@@ -20,8 +20,8 @@ import { Sessions } from './sessions/sessions.js'
 const OWNER = 'the mcp-server plugin'
 
 /** An MCP server of both eras at /mcp. It answers errors with JSON-RPC. */
-const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
-  const { bodyLimit, limits, sessions: hasSessions, openapi, ...others } = checkedOptions(options)
+const routesWith = (bounds: Bounds): FastifyPluginAsync<McpServerOptions> => async (app, options) => {
+  const { bodyLimit, limits, sessions: hasSessions, openapi, ...others } = checkedOptions(options, bounds)
   const { authenticate, protectedResource, name, title, version } = others
   await traceRequests(app)
   describeRoutes(app, openapi)
@@ -127,12 +127,12 @@ const POST_ALONE = 'this revision has the method POST alone'
 type CheckedOptions = ReadOptions<McpServerOptions, typeof OPTIONS> & { readonly limits: Limits }
 
 /** The options and limits with their defaults. @throws MCP_SERVER_OPTIONS */
-function checkedOptions (given: McpServerOptions): CheckedOptions {
+function checkedOptions (given: McpServerOptions, bounds: Bounds): CheckedOptions {
   const options = readOptions(OPTIONS, given, McpServerOptionsError, OWNER)
   if (options.protectedResource?.scopes !== undefined && options.authenticate === undefined) {
     throw new McpServerOptionsError('`protectedResource.scopes` needs `authenticate`, which returns a caller\'s scopes')
   }
-  return { ...options, limits: readOptions(LIMITS, options.limits, McpServerOptionsError, OWNER, 'limits.') }
+  return { ...options, limits: { ...bounds, ...readOptions(LIMITS, options.limits, McpServerOptionsError, OWNER, 'limits.') } }
 }
 
 /** @throws MCP_INSUFFICIENT_SCOPE (403) */
@@ -166,6 +166,11 @@ function sendRpcError (reply: FastifyReply, err: RpcError, id: unknown): void {
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(text)
 }
 
+/** @internal The plugin with other bounds than BOUNDS: for tests, which reach them. */
+export function pluginWith (bounds: Partial<Bounds>): FastifyPluginAsync<McpServerOptions> {
+  return fp(routesWith({ ...BOUNDS, ...bounds }), { name: '@polyvac/mcp-server', fastify: '5.x', encapsulate: true })
+}
+
 /**
  * The Fastify plugin. Under the prefix of its scope it serves `/mcp`, and `/.well-known/oauth-protected-resource` if
  * `protectedResource` is set. It adds no hook, parser or error handler to the scope around it.
@@ -174,4 +179,4 @@ function sendRpcError (reply: FastifyReply, err: RpcError, id: unknown): void {
  * await app.register(mcpServerPlugin, { sources: [vacTools(vacs), gateway.toolSource()] })
  * await app.listen({ port: 8080 }) // MCP clients connect to http://127.0.0.1:8080/mcp
  */
-export const mcpServerPlugin = fp(routes, { name: '@polyvac/mcp-server', fastify: '5.x', encapsulate: true })
+export const mcpServerPlugin = pluginWith({})
