@@ -59,7 +59,9 @@ export interface McpServerOptions {
   readonly limits?: Partial<PublicLimits> | undefined
 }
 
-/** The bounds that `limits` changes, with their defaults. Ages, which are not the delay of a timer, may exceed 2^31 - 1. */
+/**
+ * The bounds that `limits` changes, with their defaults. Ages, which are not the delay of a timer, may exceed 2^31 - 1.
+ */
 export const LIMITS = {
   /**
    * Sessions at once, a quarter of them of one owner. At the limit the owner's own session that is idle longest ends;
