@@ -283,7 +283,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       log.error({ err }, 'the old configuration was not closed cleanly')
     })
     retired.add(retiring)
-    retiring.finally(() => { retired.delete(retiring) })
+    void retiring.finally(() => { retired.delete(retiring) })
   }
 
   /** Logs changed switches that need a restart: routes cannot change while the app listens. */

@@ -127,6 +127,29 @@ test('a cancellation that reaches another replica cancels the call', async t => 
   t.strictSame(messagesIn(wire.text), [])
 })
 
+test('a message that cannot be passed to another replica ends no process, alone, in a batch or over HTTP+SSE', async t => {
+  const { a, b, links } = await replicas(t, basic)
+  const session = await LegacySession.open(a.app, { revision: '2025-03-26' })
+  const wire = new Wire(a.app, undefined, {}, 'GET')
+  await wire.until('\n\n')
+  const endpoint = /^event: endpoint\ndata: (.*)\n\n/.exec(wire.text)![1]!
+  const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'c' } }
+  const answer = { jsonrpc: '2.0', id: 'ask-replica-b-1', result: { action: 'cancel' } }
+  const lost: unknown[] = []
+  const note = (err: unknown): void => { lost.push(err) }
+  process.on('unhandledRejection', note)
+  t.teardown(() => { process.off('unhandledRejection', note) })
+  await at(b, session).request('ping')
+  links.fail(new Error('the database is down'))
+  t.equal((await post(b.app, cancelled, session.headers)).status, 500)
+  t.match((await post(b.app, [{ jsonrpc: '2.0', id: 1, method: 'ping' }, cancelled], session.headers)).body, /"id":1,"result":\{\}/)
+  for (const payload of [cancelled, answer]) await a.app.inject({ method: 'POST', url: endpoint, payload })
+  await new Promise(resolve => { setImmediate(resolve) })
+  t.strictSame(lost, [])
+  links.fail(undefined)
+  wire.leave()
+})
+
 /** A tool that reports its steps as the test lets it, and then its replica. */
 function stepwise (definition: object = {}, message?: string): { source: (name: string) => ToolSource, let: (steps: number) => void, runs: string[] } {
   const gates = [1, 2, 3, 4].map(() => {

@@ -53,7 +53,7 @@ export class CallerCounts {
     const shared = this.#shared()
     if (shared === undefined || this.#timer !== undefined || this.#unsent.size === 0) return
     this.#timer = setTimeout(() => {
-      this.#settle(shared).finally(() => {
+      void this.#settle(shared).finally(() => {
         this.#timer = undefined
         this.#settleSoon()
       })

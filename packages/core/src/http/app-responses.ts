@@ -24,7 +24,10 @@ export function errorHandler (send: SendFailure): SendFailure {
     const sent = reply.statusCode < 400 ? undefined : reply.statusCode
     const status = statusOf(err)
     const isError = err instanceof Error || isNativeError(err)
-    if (typeof err === 'object' && err !== null && !isError) return reply.code(status ?? sent ?? 500).send(err)
+    if (typeof err === 'object' && err !== null && !isError) {
+      reply.code(status ?? sent ?? 500).send(err)
+      return
+    }
     const { headers } = (err ?? {}) as { headers?: Record<string, string> }
     if (isError && typeof headers === 'object') reply.headers(headers)
     // reply.code(401).send(new Error('no')) gives the status to the reply, not to the error

@@ -17,7 +17,7 @@ export function parseJson (scope: FastifyInstance, types: string[] = ['applicati
     if (body.length === 0 && allowEmpty) return done(null, {})
     // the JSON parser refuses compressed bodies, with its own message
     if (request.headers['content-encoding'] === undefined && !isUtf8(body as Buffer)) return done(new NotUtf8Error())
-    parse(request, body.toString('utf8'), done)
+    void parse(request, body.toString('utf8'), done)
   })
 }
 

@@ -47,19 +47,19 @@ export class SseBody extends Readable {
   event (name: string, data: string | Bytes, id?: string): Promise<void> | undefined {
     const head = `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: `
     if (typeof data === 'string') return this.#send(`${head}${data}\n\n`)
-    this.#send(head)
+    void this.#send(head)
     for (const piece of data.pieces) this.push(piece)
     return this.#send('\n\n')
   }
 
   /** Sends an event without data: the id with which a reader resumes, and the time after which it does. */
   prime (id: string, retryMs?: number): void {
-    this.#send(`id: ${id}\n${retryMs === undefined ? '' : `retry: ${retryMs}\n`}data: \n\n`)
+    void this.#send(`id: ${id}\n${retryMs === undefined ? '' : `retry: ${retryMs}\n`}data: \n\n`)
   }
 
   /** Sends a comment, which readers skip. It lets the head of the response leave before there is an event. */
   comment (text: string): void {
-    this.#send(commentText(text))
+    void this.#send(commentText(text))
   }
 
   /** Ends the response. */

@@ -237,7 +237,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
 
   /** Continues in a turn of the event loop that no other long run has. */
   #breathe (): void {
-    takeTurn().then(() => {
+    void takeTurn().then(() => {
       this.#burstStart = performance.now()
       this.#feed()
     })
@@ -319,7 +319,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #sendPiece (): void {
     if (this.#isCutting) return
     this.#isCutting = true
-    takeTurn().then(() => {
+    void takeTurn().then(() => {
       this.#isCutting = false
       if (this.#resolve === undefined) return
       const [piece, rest] = cutText(this.#rest)
@@ -407,7 +407,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     const left = leave(this.#source)
     if (this.#place === undefined || left === undefined) return
     this.#leaving = true
-    left.then(() => {
+    void left.then(() => {
       this.#leaving = false
       this.#freePlace()
     })

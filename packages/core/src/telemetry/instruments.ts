@@ -29,7 +29,7 @@ export function useMeter (meter: Meter, totals?: Totals): () => void {
   const observe = (): Promise<Observed> => {
     if (observed !== undefined) return observed
     observed = collect(meter)
-    observed.finally(() => { setImmediate(() => { observed = undefined }) })
+    void observed.finally(() => { setImmediate(() => { observed = undefined }) })
     return observed
   }
   for (const [name, { kind, unit, description }] of Object.entries(METRICS) as Array<[MetricName, typeof METRICS[MetricName]]>) {

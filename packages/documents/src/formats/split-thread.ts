@@ -18,7 +18,10 @@ export interface SplitJob { readonly source: string, readonly text: string | Uin
 /** The last part of a document has `end`. */
 export interface SplitPart { readonly passages: Passage[], readonly end: boolean, readonly leftOut: number, readonly problem?: string }
 
-parentPort?.on('message', async ({ source, text }: SplitJob) => {
+parentPort?.on('message', (job: SplitJob) => { void split(job) })
+
+/** Posts the passages of a document in parts, or its problem. It never rejects. */
+async function split ({ source, text }: SplitJob): Promise<void> {
   let all: Passage[]
   try {
     const damage = typeof text === 'string' ? damageOf(source, text) : undefined
@@ -38,4 +41,4 @@ parentPort?.on('message', async ({ source, text }: SplitJob) => {
     parentPort?.postMessage({ passages: all.slice(at, at + PART), end, leftOut } satisfies SplitPart)
     if (end) return
   }
-})
+}

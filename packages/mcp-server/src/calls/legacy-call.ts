@@ -72,7 +72,7 @@ export class LegacyCall extends Call {
       if (signal.aborted) return abort()
       const { mode, ...withoutMode } = params
       const hasMode = method !== 'elicitation/create' || features[this.protocolVersion].elicitationModes
-      this.response.send(JSON.stringify({ jsonrpc: '2.0', id, method, params: hasMode ? params : withoutMode }))
+      void this.response.send(JSON.stringify({ jsonrpc: '2.0', id, method, params: hasMode ? params : withoutMode }))
     })
   }
 

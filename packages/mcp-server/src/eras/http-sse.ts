@@ -47,7 +47,11 @@ export class HttpSse {
     const release = streams.take(caller?.owner)
     let session: Session
     try {
-      session = this.#sessions.open(caller, (message, principal) => { this.#receive({ request, principal }, message, session) })
+      session = this.#sessions.open(caller, (message, principal) => {
+        this.#receive({ request, principal }, message, session)?.catch((err: unknown) => {
+          request.log.error({ err }, 'a message that another replica got could not be passed on')
+        })
+      })
     } catch (err) {
       release()
       throw err
@@ -74,21 +78,18 @@ export class HttpSse {
     }
     // responses are never left out, so a full stream takes no more requests
     if (kind === 'request' && stream.isFull) throw overload('the client must read the stream of this session first')
-    this.#receive(caller, message, session)
-    reply.code(202).send()
+    sendAfter(this.#receive(caller, message, session), reply, 202)
   }
 
   /** Handles a message of a session, also one that another replica got: with the scopes of its POST, not of the GET. */
-  #receive (caller: Caller, message: Message, session: Session): void {
+  #receive (caller: Caller, message: Message, session: Session): Promise<void> | undefined {
     const { httpSse: stream } = session
-    if (stream === undefined) return
+    if (stream === undefined) return undefined
     const kind = messageKind(message)
-    if (kind !== 'request') {
-      this.#legacy.receive(kind, message as Notification | Response, session)
-      return
-    }
+    if (kind !== 'request') return this.#legacy.receive(kind, message as Notification | Response, session)
     const response = new ResponseWriter(stream.reply, () => stream)
     response.begin()
     this.#legacy.handle(caller, message as Request, response, session)
+    return undefined
   }
 }

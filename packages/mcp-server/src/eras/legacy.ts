@@ -110,7 +110,7 @@ export class Legacy {
         const open = (): ResumableStream => session.openStream(reply, requests, body, stream)
         const response = new ResponseWriter(reply, open, requests.length)
         response.begin()
-        for (const message of requests) this.#runAgain(caller, message, response, revision, session, sent)
+        for (const message of requests) void this.#runAgain(caller, message, response, revision, session, sent)
       }
     })
   }
@@ -159,6 +159,8 @@ export class Legacy {
     const requests = parts.filter(({ kind }) => kind === 'request')
     const passed = parts.map(({ kind, message }) => kind === 'request' ? undefined : this.receive(kind, message, session))
     if (requests.length === 0) return sendAfter(Promise.all(passed), reply, 202)
+    // the response is that of the requests
+    for (const work of passed) work?.catch((err: unknown) => { request.log.error({ err }, 'a message of a batch could not be passed on') })
     const open = streamOpener(session, requests.map(({ message }) => message))
     const response = new ResponseWriter(reply, open, requests.length)
     const caller = this.callerOf(request)
@@ -185,8 +187,8 @@ export class Legacy {
     const options = { request, response, id, method, params, principal, place, disconnects, sessionId: session?.key, sent }
     const call = new LegacyCall(options, revision, session, limits)
     const work = (): Promise<Json> => handler(this.#server, call)
-    if (session === undefined) runCall(calls, call, work)
-    else runInSession(calls, session, call, work, authenticate)
+    if (session === undefined) void runCall(calls, call, work)
+    else void runInSession(calls, session, call, work, authenticate)
   }
 
   callerOf (request: FastifyRequest): Caller { return { request, principal: this.#server.principalOf(request) } }

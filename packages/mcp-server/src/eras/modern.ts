@@ -68,7 +68,7 @@ export class Modern {
     const options = { request, response, id, method, params, principal, place: placeOf(request), sessionId: undefined, disconnects }
     const call = new ModernCall(options, { version, capabilities, level }, server)
     call.place?.hold()
-    runCall(calls, call, () => handler(server, call))
+    void runCall(calls, call, () => handler(server, call))
   }
 }
 

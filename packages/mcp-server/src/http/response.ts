@@ -39,7 +39,7 @@ export class ResponseWriter {
     if (this.#done) return undefined
     if (this.#stream === undefined && this.#accepts('events')) {
       this.#stream = this.#open?.(this.reply) ?? new PlainStream(this.reply)
-      for (const text of this.#batch?.splice(0) ?? []) this.#stream.send(text)
+      for (const text of this.#batch?.splice(0) ?? []) void this.#stream.send(text)
     }
     return this.#stream
   }
@@ -54,7 +54,7 @@ export class ResponseWriter {
     if (this.#done) return
     const isLast = --this.#pending === 0
     if (this.#stream === undefined && status === 200 && !this.#accepts('json')) this.begin()
-    if (this.#stream !== undefined) this.#stream.send(text)
+    if (this.#stream !== undefined) void this.#stream.send(text)
     else if (this.#batch !== undefined) this.#batch.push(text)
     else {
       this.#done = true

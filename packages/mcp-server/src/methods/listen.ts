@@ -38,7 +38,7 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
     const notify = (method: string, params: Params): void => {
       // a client that misses a notification could not know: its stream ends instead
       if (call.response.stream?.isFull === true) end()
-      else call.notify(method, { _meta, ...params })
+      else void call.notify(method, { _meta, ...params })
     }
     notify('notifications/subscriptions/acknowledged', {
       notifications: {

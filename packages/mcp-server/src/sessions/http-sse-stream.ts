@@ -11,7 +11,7 @@ export class HttpSseStream extends PlainStream {
   /** Begins the response. @param endpoint where the client sends its messages */
   constructor (reply: FastifyReply, endpoint: string) {
     super(reply)
-    this.body.event('endpoint', endpoint)
+    void this.body.event('endpoint', endpoint)
   }
 
   /** One call of several has ended: the stream goes on. */

@@ -50,7 +50,7 @@ export class ResumableStream implements MessageStream {
     if (after === undefined && this.#primes) body.prime(this.#eventId(this.#seq))
     else body.comment('open')
     const missed = after === undefined ? undefined : this.#store.after(this.#key, after)
-    for (const { seq, text } of missed ?? []) body.event('message', text, this.#eventId(seq))
+    for (const { seq, text } of missed ?? []) void body.event('message', text, this.#eventId(seq))
     if (this.#ended) body.finish()
   }
 

@@ -172,7 +172,7 @@ export class Session {
     const text = JSON.stringify({ jsonrpc: '2.0', method, params })
     if (this.#hasReader) this.shared?.notify(text)
     const stream = this.httpSse ?? this.#standalone
-    stream?.send(text)
+    void stream?.send(text)
     if (stream?.isFull === true) stream.detach()
   }
 
@@ -223,7 +223,7 @@ export class Session {
     if (!this.#questions.tryTake(this.owner)) return undefined
     const id = `ask-${this.shared === undefined ? '' : `${this.shared.replica}-`}${++this.#count}`
     this.#requests.set(id, { call, settle })
-    this.shared?.listen(response => { this.settleRequest(response) })
+    this.shared?.listen(response => { void this.settleRequest(response) })
     return id
   }
 

@@ -21,7 +21,7 @@ export async function readStandalone (
 ): Promise<void> {
   const body = new SseBody(reply)
   const send = (entries: readonly LinkEntry[]): void => {
-    for (const { seq, text } of entries) body.event('message', text, `${STANDALONE}_${seq}`)
+    for (const { seq, text } of entries) void body.event('message', text, `${STANDALONE}_${seq}`)
     if (body.isFull) body.finish()
   }
   const following = await begin(body, async () => {
@@ -189,7 +189,7 @@ class StreamReader {
     if (pieces === undefined) return
     this.whole = seq
     this.#note(pieces.length === 1 ? JSON.parse(text) as Partial<Request> : messageHead(pieces[0]!))
-    if (seq > this.#after) this.#body.event('message', pieces.length === 1 ? text : await bytesOf(pieces), `${this.stream}_${seq}`)
+    if (seq > this.#after) void this.#body.event('message', pieces.length === 1 ? text : await bytesOf(pieces), `${this.stream}_${seq}`)
   }
 
   #note ({ id, method, params }: Partial<Request>): void {

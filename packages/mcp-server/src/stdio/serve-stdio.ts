@@ -70,7 +70,7 @@ export class StdioServer {
     input.once('end', () => {
       // the last line may lack its line feed
       if (lines.held > 0) lines.push(Buffer.from('\n'))
-      within(Promise.all(this.#working), DRAIN_MS).then(() => { this.close() })
+      void within(Promise.all(this.#working), DRAIN_MS).then(() => { this.close() })
     })
     for (const stream of [input, output]) stream.once('error', () => { this.close() })
     for (const event of ['drain', 'close']) output.on(event, () => { this.#resumeWrites() })
@@ -92,7 +92,7 @@ export class StdioServer {
 
   #track (work: Promise<void>): void {
     this.#working.add(work)
-    work.finally(() => { this.#working.delete(work) })
+    void work.finally(() => { this.#working.delete(work) })
   }
 
   /** Posts a line to the application and writes the response. It never rejects. */
@@ -157,7 +157,7 @@ export class StdioServer {
       ...result?.protocolVersion !== undefined && { [HEADERS.protocolVersion]: result.protocolVersion }
     }
     await this.#write(text)
-    if (typeof session === 'string') this.#listen()
+    if (typeof session === 'string') void this.#listen()
   }
 
   /** Writes the messages that belong to no request, as long as the session lasts. */
@@ -195,7 +195,7 @@ export class StdioServer {
   #writeRefusal (text: string, id: RequestId | null | undefined): void {
     if (id === undefined) return
     const { error } = JSON.parse(text) as { error: ErrorObject }
-    this.#write(errorText(id, { ...error, code: typeof error.code === 'number' ? error.code : CODES.internalError }))
+    void this.#write(errorText(id, { ...error, code: typeof error.code === 'number' ? error.code : CODES.internalError }))
   }
 
   /** Writes the messages of a stream. Returns whether the response to `id` was among them, and what a resume needs. */
@@ -232,7 +232,7 @@ export class StdioServer {
   }
 
   #writeError (id: RequestId | null, code: CodeName, message: string): void {
-    this.#write(errorText(id, { code: CODES[code], message }))
+    void this.#write(errorText(id, { code: CODES[code], message }))
   }
 
   async #write (text: string): Promise<void> {

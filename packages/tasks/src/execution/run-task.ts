@@ -62,7 +62,7 @@ export class TaskRun {
       const leave = (): void => { if (this.#stopping) setTimeout(resolve, this.#options.graceMs); else resolve() }
       if (stopped.aborted) leave()
       else stopped.addEventListener('abort', leave)
-      handled.then(() => {
+      void handled.then(() => {
         stopped.removeEventListener('abort', leave)
         resolve()
       })

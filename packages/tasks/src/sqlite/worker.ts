@@ -171,7 +171,7 @@ export class Worker implements TaskWorker {
     // canceled since the commit
     if (isTerminal(fold.state)) return release()
     this.#owners.add(row.owner, 1)
-    this.#run({ key, attempt, turn, worker: this.#id }, fold, seq > 2 ? tasks.size(key) : 0, release)
+    void this.#run({ key, attempt, turn, worker: this.#id }, fold, seq > 2 ? tasks.size(key) : 0, release)
   }
 
   #run (fence: Fence, fold: TaskFold, size: number, release: () => void): Promise<void> {
