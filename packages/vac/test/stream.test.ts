@@ -224,7 +224,7 @@ test('a client that disconnects is not logged as an error', async t => {
     await arrival.promise
     request.destroy()
     await until(() => logged.some(line => line.includes('"answered"')), 'the call is logged')
-    t.match(logged.join(''), /"outcome":"left"/, path)
+    t.match(logged.join(''), /"outcome":"client_closed"/, path)
     t.notMatch(logged.join(''), /"level":50/, path)
   }
 })

@@ -100,7 +100,7 @@ class CallerLimits {
   readonly #counts: MinuteCounts
 
   constructor ({ requests_per_minute: max, at_once: atOnce }: NonNullable<Limits['owner']>, whose: string, counts: MinuteCounts) {
-    this.#slots = atOnce === undefined ? undefined : new OwnerSlots({ part: `calls of ${whose}`, total: Number.MAX_SAFE_INTEGER, share: atOnce })
+    this.#slots = atOnce === undefined ? undefined : new OwnerSlots({ part: `calls in progress (counted for ${whose})`, total: Number.MAX_SAFE_INTEGER, share: atOnce })
     this.#max = max
     this.#whose = whose
     this.#counts = counts

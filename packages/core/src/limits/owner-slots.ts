@@ -22,14 +22,14 @@ export function shareOf (total: number): number {
   return Math.ceil(total * share)
 }
 
-const OwnerShareUsedError = createError<[string, number]>('OWNER_SHARE_USED',
-  'all places for %s that one owner may have are taken (%s); try again when some have ended', 503, { expose: true })
+const OwnerShareUsedError = createError<[number, string]>('OWNER_SHARE_USED',
+  'this caller already has %s %s; wait until one ends', 503, { expose: true })
 
 interface Waiter { readonly start: () => void }
 
 /** What the slots are for, and how many there are. */
 export interface SlotOptions {
-  /** In the plural, as in "all places for calls". */
+  /** In the plural, as in "this caller already has 25 calls". */
   readonly part: string
   readonly total: number
   /** Most slots of one owner; default: OWNER_SHARE of the total, rounded up. Callers without an owner share all. */
@@ -116,7 +116,7 @@ export class OwnerSlots {
 
   /** The error for a slot that could not be taken. */
   refusal (): Error {
-    return new OwnerShareUsedError(this.#part, this.#share)
+    return new OwnerShareUsedError(this.#share, this.#part)
   }
 
   /** Gives a slot back, and gives it to the owner whose turn it is. */

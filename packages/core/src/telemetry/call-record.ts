@@ -20,7 +20,7 @@ export interface CallFields {
 }
 
 /** The outcomes that metrics distinguish. Log lines have the code of an error instead of `failed` and `rejected`. */
-const OUTCOMES: readonly string[] = ['completed', 'left', 'input-required', 'auth-required', 'rejected']
+const OUTCOMES: readonly string[] = ['completed', 'client_closed', 'input-required', 'auth-required', 'rejected']
 
 interface CallLabels {
   readonly call: Labels
@@ -52,7 +52,7 @@ function labelsOf (protocol: string, vac: string | undefined, server = ''): Call
 
 /** Measures a call of any protocol, and reports it in one log line with the same fields, and in the metrics. */
 export class CallRecord {
-  outcome = 'left'
+  outcome = 'client_closed'
   readonly #fields: CallFields
   readonly #log: Log
   readonly #start = performance.now()
@@ -91,7 +91,7 @@ export class CallRecord {
   failed (err: unknown): unknown {
     const { code, statusCode } = (err ?? {}) as { code?: unknown, statusCode?: unknown }
     this.#isCallersMistake = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
-    this.outcome = code === 'CALL_ABORTED' ? 'left' : typeof code === 'string' ? code : 'failed'
+    this.outcome = code === 'CALL_ABORTED' ? 'client_closed' : typeof code === 'string' ? code : 'failed'
     return err
   }
 
