@@ -20,7 +20,7 @@ export { commentText, sendEvents, sendText, eventText, joinTexts, jsonText, ownT
 export type { EventEncoding, Text } from './http/send-stream.js'
 export { Bytes, isLargeJson, isLargeText, jsonBytes, textPieces } from './limits/json-pieces.js'
 export { JsonScan } from './limits/json-scan.js'
-export { takeTurn } from './basics/turns.js'
+export { yieldToEventLoop } from './basics/turns.js'
 export { beginning, wellFormed, wellFormedJson } from './basics/well-formed.js'
 export { LightAbort, type AbortSignalLike } from './basics/light-abort.js'
 export { auditRequest, authenticateCallers, mayAdminister, ownerOf, requireAdmin, type PrincipalOf } from './access/authentication.js'

@@ -1,4 +1,4 @@
-import { memoryBudget, silentLog, takeTurn } from '@polyvac/core/plugin'
+import { memoryBudget, silentLog, yieldToEventLoop } from '@polyvac/core/plugin'
 import { test } from 'tap'
 import { OrphanWatchdog } from '../src/connections/stdio/orphan-watchdog.js'
 import { StdioTransport } from '../src/connections/stdio/stdio-transport.js'
@@ -123,7 +123,7 @@ test('a long answer that waits for its turn while its server ends is delivered b
   t.teardown(() => transport.close())
   // other large answers keep the turns for longer than the wait for the last output of a server that has ended
   const pause = new Int32Array(new SharedArrayBuffer(4))
-  for (let i = 0; i < 100; i++) (async () => { while (!seen.includes('closed')) { await takeTurn(); Atomics.wait(pause, 0, 0, 3) } })().catch(t.threw)
+  for (let i = 0; i < 100; i++) (async () => { while (!seen.includes('closed')) { await yieldToEventLoop(); Atomics.wait(pause, 0, 0, 3) } })().catch(t.threw)
   await transport.open({ message () { seen.push('message') }, failed () {}, trouble (err) { throw err }, closed () { seen.push('closed') } })
   await until(() => seen.includes('closed'))
   t.strictSame(seen, ['message', 'closed'])

@@ -1,4 +1,4 @@
-import { isLargeJson, isRecord, takeTurn } from '@polyvac/core/plugin'
+import { isLargeJson, isRecord, yieldToEventLoop } from '@polyvac/core/plugin'
 import type { Field, Type } from 'protobufjs'
 import { fromJson } from './proto-json.js'
 
@@ -23,7 +23,7 @@ export function encodeWhole (type: Type, json: unknown): Buffer {
 }
 
 async function encodeParts (type: Type, json: unknown, pieces: Buffer[]): Promise<void> {
-  await takeTurn()
+  await yieldToEventLoop()
   if (!isLargeJson(json)) {
     pieces.push(encodeWhole(type, json))
   } else if (type.fullName === '.google.protobuf.Value') {
@@ -57,7 +57,7 @@ async function encodeValue (type: Type, json: unknown, pieces: Buffer[]): Promis
 async function encodeMembers (type: Type, members: ReadonlyArray<readonly [string, unknown]>, pieces: Buffer[]): Promise<void> {
   const { id, resolvedType } = fieldOf(type, 'fields')
   for (const batch of batches(members)) {
-    await takeTurn()
+    await yieldToEventLoop()
     if (Array.isArray(batch)) {
       pieces.push(encodeWhole(type, Object.fromEntries(batch)))
     } else {
@@ -72,7 +72,7 @@ async function encodeMembers (type: Type, members: ReadonlyArray<readonly [strin
 /** The elements of a repeated field. */
 async function encodeList (type: Type, field: Field, items: readonly unknown[], pieces: Buffer[]): Promise<void> {
   for (const batch of batches(items)) {
-    await takeTurn()
+    await yieldToEventLoop()
     if (Array.isArray(batch)) pieces.push(encodeWhole(type, { [field.name]: batch }))
     else await encodeField(type, field, batch.large, pieces)
   }
@@ -95,7 +95,7 @@ function * batches<T> (items: readonly T[]): Generator<T[] | { readonly large: T
 
 async function encodeField (type: Type, field: Field, value: unknown, pieces: Buffer[]): Promise<void> {
   const { id, name, resolvedType } = field
-  await takeTurn()
+  await yieldToEventLoop()
   if (typeof value === 'string' && field.type === 'string') {
     pieces.push(...lengthDelimited(id, [Buffer.from(value)]))
   } else if (resolvedType !== null && 'fieldsArray' in resolvedType && !field.map && (isRecord(value) || Array.isArray(value) || typeof value === 'string')) {

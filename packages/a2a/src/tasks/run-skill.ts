@@ -1,7 +1,7 @@
 import { isAnswer, type Answer, type Authenticate, type Log, type Principal } from '@polyvac/core'
 import {
   askedBack, beginning, callerOfFields, CallRecord, currentCaller, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, releaseContext,
-  searchMemory, skillFailure, streamResult, streamSettings, takeTurn, traceTask, usageOf, vacsFor, type ExposedVacs,
+  searchMemory, skillFailure, streamResult, streamSettings, yieldToEventLoop, traceTask, usageOf, vacsFor, type ExposedVacs,
   type MemorySearchInput, type PlacedCall, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import {
@@ -209,7 +209,7 @@ async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   const artifacts = answer.artifacts === undefined ? [] : artifactsOf(vac.name, answer.artifacts)
   const hasText = text.trim() !== '' || artifacts.length === 0
   const last = hasText ? artifact : artifacts.pop()
-  if (isLargeJson(last)) await takeTurn()
+  if (isLargeJson(last)) await yieldToEventLoop()
   await context.emit([...artifacts.map(artifact => ({ artifact })), { state: 'completed', artifact: last, usage }])
   return 'completed'
 }

@@ -1,7 +1,7 @@
 import type { Principal } from '@polyvac/core'
 import { accessKey, callerFields, mayUse, mayUseAll, releaseContext, SKILLS, unlessAborted, usableVacs, vacOfSkill, type SkillKind } from '@polyvac/core/plugin'
 import {
-  isTurnOver, isWaiting, ownerKey, takeTurn, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig,
+  isTurnOver, isWaiting, ownerKey, yieldToEventLoop, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig,
   type TaskPage, type TaskQuery, type TaskRecord, type TaskStore, type UserMessage
 } from '@polyvac/tasks'
 import { createHash } from 'node:crypto'
@@ -100,7 +100,7 @@ export class TaskService {
     const { id, owner, skill, contextId, metadata } = task
     const fold = new TaskFold({ id, owner, skill, input: undefined, contextId, metadata })
     for await (const event of this.#tasks.events(owner, id, { signal })) {
-      if (isTurnOver()) await takeTurn()
+      if (isTurnOver()) await yieldToEventLoop()
       fold.apply(event)
       if (event.seq <= after) continue
       const step = { task: fold.record(), event }

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { isDestroyed, needsDrain } from './client-disconnect.js'
 import { countChars, isLargeJson, jsonPieces } from '../limits/json-pieces.js'
 import { OpenStreams } from './open-streams.js'
-import { takeTurn } from '../basics/turns.js'
+import { yieldToEventLoop } from '../basics/turns.js'
 import type { AbortSignalLike } from '../basics/light-abort.js'
 
 /** Text, or its pieces where it is large: each of them is made and written in a turn of the event loop. */
@@ -208,7 +208,7 @@ async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }
       if (typeof text === 'string') batch += text
       else {
         for (const piece of text) {
-          await takeTurn()
+          await yieldToEventLoop()
           batch += piece
           flush()
           await room

@@ -10,7 +10,7 @@ import { PushedText } from './pushed-text.js'
 import { DEFAULT_LIMITS, type RunLimits } from './run-limits.js'
 import { guardCall, inCall, isTracking, type GuardedCall } from './stray-errors.js'
 import { observeCall, type ObservedCall } from '../telemetry/observe-call.js'
-import { takeTurn } from '../basics/turns.js'
+import { yieldToEventLoop } from '../basics/turns.js'
 import { SurrogateJoin } from '../basics/well-formed.js'
 import {
   CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
@@ -237,7 +237,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
 
   /** Continues in a turn of the event loop that no other long run has. */
   #breathe (): void {
-    void takeTurn().then(() => {
+    void yieldToEventLoop().then(() => {
       this.#burstStart = performance.now()
       this.#feed()
     })
@@ -319,7 +319,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #sendPiece (): void {
     if (this.#isCutting) return
     this.#isCutting = true
-    void takeTurn().then(() => {
+    void yieldToEventLoop().then(() => {
       this.#isCutting = false
       if (this.#resolve === undefined) return
       const [piece, rest] = cutText(this.#rest)

@@ -1,5 +1,5 @@
 import { memoryBudget } from './memory-budget.js'
-import { takeTurn } from '../basics/turns.js'
+import { yieldToEventLoop } from '../basics/turns.js'
 import { beginning } from '../basics/well-formed.js'
 
 /** Longer texts, and JSON that is longer, are handled in pieces: 12 MB at once block the event loop for 100 ms. */
@@ -115,7 +115,7 @@ export async function jsonBytes (value: unknown, owner: string | undefined): Pro
     let room = countChars(value)
     held.grow(room)
     for (const text of jsonPieces(value)) {
-      await takeTurn()
+      await yieldToEventLoop()
       const piece = Buffer.from(text)
       room -= piece.length
       if (room < 0) held.grow(piece.length)

@@ -1,5 +1,5 @@
 import type { Hit } from '@polyvac/core'
-import { takeTurn } from '@polyvac/core/plugin'
+import { yieldToEventLoop } from '@polyvac/core/plugin'
 
 /** Hosts that are named. */
 const MAX_HOSTS = 20
@@ -34,7 +34,7 @@ export interface ForeignHost {
 export async function foreignHosts (answer: string, passages: readonly Hit[], question: string): Promise<ForeignHost[]> {
   const hosts = new Set<string>()
   for (let at = 0; at < answer.length && hosts.size <= MAX_HOSTS; at += STEP_CHARS) {
-    if (at > 0) await takeTurn()
+    if (at > 0) await yieldToEventLoop()
     const isLast = at + STEP_CHARS >= answer.length
     for (const host of hostsIn(decode(answer.slice(Math.max(0, at - OVERLAP_CHARS), at + STEP_CHARS)), isLast)) hosts.add(host)
   }

@@ -1,5 +1,5 @@
 import type { Hit } from '@polyvac/core'
-import { takeTurn } from '@polyvac/core/plugin'
+import { yieldToEventLoop } from '@polyvac/core/plugin'
 import { languageOf, stemOf, stopWordsOf, type Language } from '../language/languages.js'
 import { plainText, sentencesOf } from '../formats/plain-text.js'
 import { partsOf, rawWords } from '../language/terms.js'
@@ -89,7 +89,7 @@ export async function checkGrounding (answer: string, cited: readonly Hit[], que
   for (const { sentence, citations } of sentencesIn(answer, skip)) {
     turnChars += sentence.length
     if (turnChars > TURN_CHARS) {
-      await takeTurn()
+      await yieldToEventLoop()
       turnChars = 0
     }
     const from = citations.flatMap(number => passages[number - 1] ?? [])
@@ -141,7 +141,7 @@ class SearchedText {
   /** Collects the numbers, and the words for sentences of this language, in its own turn of the event loop. */
   async read (language: Language): Promise<void> {
     if (this.#stems.has(language)) return
-    await takeTurn()
+    await yieldToEventLoop()
     if (this.#stems.size === 0) this.numbers = new Set(numbersOf(this.text))
     this.#stems.set(language, new Set([...rawWords(this.text)].flatMap(one => [one, ...partsOf(one)]).map(one => stemOf(one, language))))
   }

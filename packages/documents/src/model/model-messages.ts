@@ -1,4 +1,4 @@
-import { takeTurn } from '@polyvac/core/plugin'
+import { yieldToEventLoop } from '@polyvac/core/plugin'
 
 export interface ModelMessage {
   readonly role: 'user' | 'assistant' | 'system'
@@ -21,7 +21,7 @@ export async function fitMessages (messages: readonly ModelMessage[]): Promise<M
   const system: string[] = []
   const turns: { readonly role: 'user' | 'assistant', readonly texts: string[] }[] = []
   for (const [i, { role, content }] of messages.entries()) {
-    if ((i + 1) % TURNS_AT_ONCE === 0) await takeTurn()
+    if ((i + 1) % TURNS_AT_ONCE === 0) await yieldToEventLoop()
     if (content.trim() === '') continue
     const text = content.toWellFormed()
     const last = turns.at(-1)

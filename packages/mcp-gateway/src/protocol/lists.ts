@@ -1,4 +1,4 @@
-import { isRecord, takeTurn } from '@polyvac/core/plugin'
+import { isRecord, yieldToEventLoop } from '@polyvac/core/plugin'
 import { fitDefinition, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import { cleanItem } from './clean-item.js'
 import { cleanText } from './clean-text.js'
@@ -61,7 +61,7 @@ export async function readList (kind: ListKind, page: (params: object) => Promis
       const clean = items.has(name) ? { problem: 'another one has the same name' } : cleanItem(item as Item, id)
       turnChars += ENTRY_CHARS + ('chars' in clean ? clean.chars : 0)
       if (turnChars > TURN_CHARS) {
-        await takeTurn()
+        await yieldToEventLoop()
         turnChars = 0
       }
       const fitted = 'problem' in clean ? clean : fitDefinition(kind, clean.item)

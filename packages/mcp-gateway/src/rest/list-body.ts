@@ -1,4 +1,4 @@
-import { isLargeText, matchesEtag, takeTurn } from '@polyvac/core/plugin'
+import { isLargeText, matchesEtag, yieldToEventLoop } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ServerItem } from '../servers.js'
@@ -33,7 +33,7 @@ export class ListBodies {
     const known = this.#kept.get(key)
     if (known !== undefined && known.items.length === items.length && known.items.every(({ item, server }, i) => items[i]!.item === item && items[i]!.server === server)) return known
     const text = JSON.stringify(listBody(kind, items))
-    if (isLargeText(text)) await takeTurn()
+    if (isLargeText(text)) await yieldToEventLoop()
     const kept = { items, text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"` }
     if (this.#kept.size >= MAX_KEPT) this.#kept.clear()
     this.#kept.set(key, kept)

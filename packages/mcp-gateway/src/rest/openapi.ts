@@ -1,4 +1,4 @@
-import { serverToolName, takeTurn, toolName } from '@polyvac/core/plugin'
+import { serverToolName, yieldToEventLoop, toolName } from '@polyvac/core/plugin'
 import type { FastifyRequest } from 'fastify'
 import type { Item } from '../protocol/lists.js'
 import { CLIENT_INFO } from '../protocol/revision.js'
@@ -65,7 +65,7 @@ export async function toolsDocument (tools: readonly ServerItem[], { url, server
         responses: RESPONSES
       }
     }
-    if (i % TURN_TOOLS === TURN_TOOLS - 1) await takeTurn()
+    if (i % TURN_TOOLS === TURN_TOOLS - 1) await yieldToEventLoop()
   }
   return {
     openapi: '3.1.0',

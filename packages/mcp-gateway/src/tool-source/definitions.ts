@@ -1,4 +1,4 @@
-import { formerServerToolName, serverToolName, takeTurn } from '@polyvac/core/plugin'
+import { formerServerToolName, serverToolName, yieldToEventLoop } from '@polyvac/core/plugin'
 import { LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
 import type { ServerItem } from '../servers.js'
@@ -45,7 +45,7 @@ export async function definitionsOf (kind: ListKind, { items, resources }: ReadL
       const former = isNamed ? formerServerToolName(server, own) : unique
       known.set(item, definition = definitionOf(kind, item, unique, former === unique ? undefined : former))
     }
-    if (offered.push({ place: { server, own }, definition }) % TURN_ENTRIES === 0) await takeTurn()
+    if (offered.push({ place: { server, own }, definition }) % TURN_ENTRIES === 0) await yieldToEventLoop()
   }
   return offered
 }

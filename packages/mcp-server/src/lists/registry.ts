@@ -1,5 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
-import { auditRefusal, mayUseAll, takeTurn, toolName } from '@polyvac/core/plugin'
+import { auditRefusal, mayUseAll, yieldToEventLoop, toolName } from '@polyvac/core/plugin'
 import { fitDefinition, LIST_KINDS, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import { ScopeRefusal, unknownName, type Announcement } from '../protocol/rpc.js'
 import type { ChangeListener, Definitions, ToolSource } from '../tool-source.js'
@@ -186,7 +186,7 @@ export class Registry {
         for (const [i, definition] of definitions.entries()) {
           const entry = this.#fit(kind, definition, source)
           if (entry !== undefined) entries.push(entry)
-          if ((i + 1) % TURN_ENTRIES === 0) await takeTurn()
+          if ((i + 1) % TURN_ENTRIES === 0) await yieldToEventLoop()
         }
         return entries
       } catch (err) {

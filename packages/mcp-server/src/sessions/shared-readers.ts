@@ -1,4 +1,4 @@
-import { Bytes, BYTES_PER_CHAR, isDestroyed, memoryBudget, ownerOf, SseBody, takeTurn, type HeldBytes } from '@polyvac/core/plugin'
+import { Bytes, BYTES_PER_CHAR, isDestroyed, memoryBudget, ownerOf, SseBody, yieldToEventLoop, type HeldBytes } from '@polyvac/core/plugin'
 import { features } from '@polyvac/mcp-protocol'
 import type { Following, LinkEntry } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
@@ -206,7 +206,7 @@ class StreamReader {
 async function bytesOf (texts: readonly string[]): Promise<Bytes> {
   const pieces = []
   for (const text of texts) {
-    await takeTurn()
+    await yieldToEventLoop()
     pieces.push(Buffer.from(text))
   }
   return new Bytes(pieces)

@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { BYTES_PER_CHAR, takeTurn, type HeldBytes } from '@polyvac/core/plugin'
+import { BYTES_PER_CHAR, yieldToEventLoop, type HeldBytes } from '@polyvac/core/plugin'
 import type { LogLevel } from '@polyvac/mcp-protocol'
 import type { Following, LinkEntry, ReplicaLink } from '@polyvac/tasks'
 import type { Json, Notification, Request, RequestId, Response } from '../protocol/rpc.js'
@@ -161,7 +161,7 @@ export class SharedSession implements EventLog {
     const appended = (async () => {
       await before
       for (const [i, entry] of entries.entries()) {
-        await takeTurn()
+        await yieldToEventLoop()
         await this.#append(stream, entry(), STREAM_MS, seq - 1 + i)
       }
     })()

@@ -16,7 +16,7 @@ export function isTurnOver (): boolean {
 }
 
 /** Waits for a turn with time left. */
-export async function takeTurn (): Promise<void> {
+export async function yieldToEventLoop (): Promise<void> {
   do await untilNextTurn()
   while (isTurnOver())
 }

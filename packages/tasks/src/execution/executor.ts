@@ -7,7 +7,7 @@ import { TaskRun, type RunEnd } from './run-task.js'
 import type { TaskEvent, TaskState, TaskUpdate } from '../contract/task.js'
 import type { TaskHandler } from '../contract/task-store.js'
 import { areLargeUpdates, prepareLargeUpdatesUpdates, prepareUpdates, type PreparedUpdates } from '../log/task-updates.js'
-import { takeTurn } from '../basics/turn-time.js'
+import { yieldToEventLoop } from '../basics/turn-time.js'
 
 /** A snapshot is written when the later events are as large as the last one: snapshots cost at most twice the log. */
 const MIN_SNAPSHOT_CHARS = 64 * 1024
@@ -141,7 +141,7 @@ export class Executor<Fence extends AttemptFence> {
     const isCopy = prepared.state !== undefined && chars > running.unsaved / 2
     if (running.unsaved > running.saveAt && !isCopy) this.#save(running)
     // the handler's next large update is converted in another turn than this one was written
-    if (isLargeLog({ bytes: chars })) await takeTurn()
+    if (isLargeLog({ bytes: chars })) await yieldToEventLoop()
     return fold.seq
   }
 

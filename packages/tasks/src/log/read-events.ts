@@ -3,7 +3,7 @@ import type { LogPage } from './log-page.js'
 import { Bell, type Readers } from './readers.js'
 import { isTerminal, type TaskEvent, type TaskState } from '../contract/task.js'
 import type { EventsOptions } from '../contract/task-store.js'
-import { isTurnOver, takeTurn } from '../basics/turn-time.js'
+import { isTurnOver, yieldToEventLoop } from '../basics/turn-time.js'
 
 interface ReadRow { readonly key: number, readonly seq: number, readonly state: TaskState }
 
@@ -54,7 +54,7 @@ export function readEvents (getSource: () => EventSource | undefined, owner: str
       let next: number | undefined
       while (!over()) {
         const tail = readers.tailAfter(key, bell.cursor)
-        if (tail === undefined && isTurnOver()) await takeTurn()
+        if (tail === undefined && isTurnOver()) await yieldToEventLoop()
         const read = tail === undefined ? tasks.page(key, bell.cursor, next) : { events: tail, last: true, next }
         const page = read instanceof Promise ? await read : read
         next = page.next

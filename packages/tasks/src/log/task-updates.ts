@@ -2,7 +2,7 @@ import { InvalidTaskError, TaskTooLargeError } from '../basics/errors.js'
 import { charsLeft } from '../basics/json-chars.js'
 import { PAGE_CHARS } from './log-page.js'
 import { executorStates, type EventBody, type TaskArtifact, type TaskMessage, type TaskState, type TaskUpdate } from '../contract/task.js'
-import { takeTurn } from '../basics/turn-time.js'
+import { yieldToEventLoop } from '../basics/turn-time.js'
 
 /** Updates in one `emit`. A longer list would block the event loop for too long in one transaction. */
 export const MAX_UPDATES = 1_000
@@ -49,7 +49,7 @@ export async function prepareLargeUpdatesUpdates (updates: readonly TaskUpdate[]
     bodies = []
     texts = []
     chars = 0
-    await takeTurn()
+    await yieldToEventLoop()
   }
   if (texts.length > 0) parts.push(partOf(bodies, texts))
   return parts

@@ -7,7 +7,7 @@ import { checkRepeated, type NewRow } from '../store/new-task.js'
 import { foldAtSnapshot } from '../log/task-row.js'
 import { isTerminal, terminalStates, waitingStates, type EventBody, type TaskEvent, type TaskState } from '../contract/task.js'
 import type { PreparedUpdates } from '../log/task-updates.js'
-import { takeTurn } from '../basics/turn-time.js'
+import { yieldToEventLoop } from '../basics/turn-time.js'
 import { int4Array, int8Array, textArray } from './array-parameters.js'
 import type { Connection, Session } from './connection.js'
 import { TaskKeys } from './task-keys.js'
@@ -103,7 +103,7 @@ export class TaskLog {
   async page (key: number, after: number, limit = FIRST_PAGE): Promise<LogPage> {
     const rows = await this.#connection.run<EventRow>(this.#sql.page, [key, after, limit])
     // reading them from the socket has taken its time of this turn
-    if (isLargeLog({ bytes: charsOf(rows) })) await takeTurn()
+    if (isLargeLog({ bytes: charsOf(rows) })) await yieldToEventLoop()
     return logPage(rows, limit)
   }
 

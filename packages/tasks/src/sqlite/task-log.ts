@@ -9,7 +9,7 @@ import type { NewRow } from '../store/new-task.js'
 import { foldAtSnapshot } from '../log/task-row.js'
 import { isTerminal, type EventBody, type TaskEvent, type TaskState } from '../contract/task.js'
 import type { PreparedUpdates } from '../log/task-updates.js'
-import { isTurnOver, takeTurn } from '../basics/turn-time.js'
+import { isTurnOver, yieldToEventLoop } from '../basics/turn-time.js'
 import { keyAt, prepareStatements, type TaskRow } from './task-statements.js'
 
 /** The right of one worker to write to a task. */
@@ -86,14 +86,14 @@ export class TaskLog {
       if (chars >= PAGE_CHARS) break
     }
     // the text of a large event takes as long as its value
-    if (chars >= PAGE_CHARS) await takeTurn()
+    if (chars >= PAGE_CHARS) await yieldToEventLoop()
     return logPage(rows, limit)
   }
 
   /** The fold of a task from its last snapshot and the later events. A large log is read in turns of the event loop. */
   async fold (row: TaskRow): Promise<TaskFold> {
     const isLarge = isLargeLog(row)
-    if (isLarge && isTurnOver()) await takeTurn()
+    if (isLarge && isTurnOver()) await yieldToEventLoop()
     const origin = this.#sql.origin.get<{ input: string, metadata: string }>(row.key)
     const kept = this.#sql.snapshot.get<{ data: string }>(row.key)
     const { input = 'null', metadata = '{}' } = origin ?? {}
@@ -104,7 +104,7 @@ export class TaskLog {
       for (const event of page.events) fold.apply(event)
       if (page.last) return fold
       limit = page.next
-      if (isLarge && isTurnOver()) await takeTurn()
+      if (isLarge && isTurnOver()) await yieldToEventLoop()
     }
   }
 

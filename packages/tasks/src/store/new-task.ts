@@ -7,7 +7,7 @@ import type { EventBody } from '../contract/task.js'
 import type { TaskOrigin } from '../log/fold-task.js'
 import { PAGE_CHARS } from '../log/log-page.js'
 import { preparePush, type PreparedPush } from '../push/push-configs.js'
-import { takeTurn } from '../basics/turn-time.js'
+import { yieldToEventLoop } from '../basics/turn-time.js'
 
 /** Bytes that the rows and index entries of a task take beside its texts, about. */
 export const TASK_BYTES = 1_000
@@ -42,7 +42,7 @@ export async function prepareTask (owner: string, task: NewTask, at: number): Pr
   if (task.queue !== undefined) checkName('queue', queue)
   const inputText = toJson('input', input, MAX_EVENT_CHARS)
   const isLarge = inputText.length > PAGE_CHARS
-  if (isLarge) await takeTurn()
+  if (isLarge) await yieldToEventLoop()
   const metadataText = toJson('metadata', metadata, MAX_EVENT_CHARS)
   // converted by JSON, so that the record is the same before and after it was stored
   const storedInput: unknown = JSON.parse(inputText)
@@ -51,16 +51,16 @@ export async function prepareTask (owner: string, task: NewTask, at: number): Pr
     state: 'submitted' as const,
     ...(message === undefined ? {} : { message: messageAt(Object.assign({ role: 'user' as const }, message), at) })
   }
-  if (isLarge) await takeTurn()
+  if (isLarge) await yieldToEventLoop()
   const firstText = toJson('message', first, MAX_EVENT_CHARS)
   let hash: string | null = null
   if (idempotencyKey !== undefined) {
-    if (isLarge) await takeTurn()
+    if (isLarge) await yieldToEventLoop()
     const request = canonicalJson([skill, storedInput, contextId ?? null, ...partsBesideInput(message)])
-    if (isLarge) await takeTurn()
+    if (isLarge) await yieldToEventLoop()
     hash = createHash('sha256').update(request).digest('base64url')
   }
-  if (isLarge) await takeTurn()
+  if (isLarge) await yieldToEventLoop()
   return {
     owner,
     queue,

@@ -1,4 +1,4 @@
-import { idOfEdges, LineReader, memoryBudget, takeTurn, type HeldBytes } from '@polyvac/core/plugin'
+import { idOfEdges, LineReader, memoryBudget, yieldToEventLoop, type HeldBytes } from '@polyvac/core/plugin'
 import type { Id, RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
 import { refused, tooLong } from '../../session/rpc-channel.js'
@@ -187,10 +187,10 @@ export class StdioTransport implements Transport {
     if (exit === undefined) stdout?.pause()
     try {
       if (!this.#isAccepted(line)) return
-      await takeTurn()
+      await yieldToEventLoop()
       if (this.#closed) return
       const message = parseJson(line)
-      await takeTurn()
+      await yieldToEventLoop()
       this.#deliver(line, message, held)
     } finally {
       // the receiver counts what it keeps of the message, for its owner
