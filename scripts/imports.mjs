@@ -1,6 +1,6 @@
 // Checks what the sources import, type imports included: no cycle in any folder, between packages only the arrows
-// below, and in the folder of a protocol only what computes. Prints each violation; ends with
-// `imports: N imports, N violations`.
+// below, in the folder of a protocol only what computes, and only packages that `npm start` installs. Prints each
+// violation; ends with `imports: N imports, N violations`.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,6 +24,9 @@ const ARROWS = {
   host: ['core', 'auth', 'sqlite', 'tasks', 'documents', 'vac', 'a2a', 'mcp-server', 'mcp-gateway', 'playground'],
   polyvac: ['core', 'auth', 'host']
 }
+
+/** What `npm start` compiles or runs in addition to the sources of packages. */
+const ALSO_RUN = ['docs/files-server.mjs', 'packages/playground/build.mjs', 'packages/playground/page', 'scripts/compile-sources.mjs']
 
 /** Each import: `{ from, to, type }`; paths from the root, or `to` is a package name; `type` where it is erased. */
 export function importsOfSources () {
@@ -132,9 +135,32 @@ export function impureProtocols (imports) {
   })
 }
 
+/** Imports of what builds and runs: `{ from, to }`, `to` a package. */
+export function importsOfPackages (imports) {
+  const files = ALSO_RUN.flatMap(path => /\.mjs$/.test(path) ? [path] : readdirSync(join(root, path), { recursive: true, encoding: 'utf8' }).map(name => `${path}/${name}`))
+  const also = files.filter(file => /\.(?:mjs|tsx?)$/.test(file)).flatMap(from =>
+    ts.preProcessFile(readFileSync(join(root, from), 'utf8'), true, true).importedFiles.map(({ fileName: to }) => ({ from, to })))
+  return [...imports, ...also].flatMap(({ from, to }) => {
+    const [name] = /^(?:@[^/]+\/)?[^/]+/.exec(to) ?? []
+    return /\.tsx?$/.test(to) || /^(?:\.|node:|@polyvac\/)/.test(to) ? [] : [{ from, to: name }]
+  })
+}
+
+/** `npm start` leaves devDependencies and optional packages out: npm marks them in the lock file. */
+export function notInstalled (imports, { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))) {
+  return imports.flatMap(({ from, to }) => {
+    const entry = packages[`${from.split('/').slice(0, 2).join('/')}/node_modules/${to}`] ?? packages[`node_modules/${to}`]
+    return entry !== undefined && !entry.dev && !entry.optional && !entry.devOptional
+      ? []
+      : [`${from}: npm start does not install ${to}; name it under "dependencies" of the root package.json`]
+  })
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const imports = importsOfSources()
-  const violations = [...forbiddenArrows(imports), ...impureProtocols(imports), ...cycles(imports).map(cycle => `cycle in ${cycle}`)]
+  const violations = [
+    ...forbiddenArrows(imports), ...impureProtocols(imports), ...notInstalled(importsOfPackages(imports)), ...cycles(imports).map(cycle => `cycle in ${cycle}`)
+  ]
   for (const violation of violations) process.stdout.write(`${violation}\n`)
   process.stdout.write(`imports: ${imports.length} imports, ${violations.length} violations\n`)
   process.exitCode = violations.length === 0 ? 0 : 1

@@ -46,7 +46,7 @@ if (values.watch) await runOnChanges()
 
 const chosen = grep === undefined ? (files.length > 0 ? files : testFiles()) : filesWith(grep)
 if (chosen.length === 0) endWithoutTests()
-if (await node(['scripts/ready.mjs']) !== 0) process.exit(1)
+if (await node(['scripts/ready.mjs', 'all']) !== 0) process.exit(1)
 await compileTests()
 let passed = 0
 let failed = 0

@@ -3,11 +3,13 @@ import { root } from './fixtures/pages.js'
 
 interface Import { from: string, to: string, type: boolean }
 
-const { cycles, forbiddenArrows, importsOfSources, impureProtocols, packageArrows } = await import(`${root}/scripts/imports.mjs`) as {
+const { cycles, forbiddenArrows, importsOfPackages, importsOfSources, impureProtocols, notInstalled, packageArrows } = await import(`${root}/scripts/imports.mjs`) as {
   cycles: (imports: Import[]) => string[]
   forbiddenArrows: (imports: Import[]) => string[]
+  importsOfPackages: (imports: Import[]) => Array<{ from: string, to: string }>
   importsOfSources: () => Import[]
   impureProtocols: (imports: Import[]) => string[]
+  notInstalled: (imports: Array<{ from: string, to: string }>) => string[]
   packageArrows: (imports: Import[]) => Array<{ from: string, to: string, type: boolean }>
 }
 const src = 'packages/x/src'
@@ -62,5 +64,16 @@ test('types that are imported dynamically or by import type are read, comments a
   for (const [from, to, type] of [['host', 'a2a', false], ['vac', 'core', false], ['mcp-server', 'tasks', true]]) {
     t.match(arrows.find(arrow => arrow.from === from && arrow.to === to), { type })
   }
+  t.end()
+})
+
+test('what builds or runs imports only packages that npm start installs', t => {
+  const imports = importsOfPackages(importsOfSources())
+  for (const [folder, name] of [['packages/playground/page/', 'preact'], ['scripts/', 'esbuild'], ['docs/', 'zod'], ['apps/', 'fastify']] as const) {
+    t.ok(imports.some(({ from, to }) => from.startsWith(folder) && to === name), `${name} in ${folder}`)
+  }
+  t.strictSame(notInstalled(imports), [])
+  const absent = ['tap', '@opentelemetry/sdk-node', '@esbuild/linux-x64', 'no-such-package'].map(to => ({ from: 'packages/core/src/vac/vac.ts', to }))
+  t.match(notInstalled(absent).map(text => / install (\S+);/.exec(text)?.[1]), absent.map(({ to }) => to), 'of tests, of a peer that only tests have, optional, unknown')
   t.end()
 })
