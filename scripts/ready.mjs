@@ -29,8 +29,8 @@ await page
 await finish?.()
 
 /**
- * Installs the set `light` or `all` where it is not installed: the stamp has its name and the lock file. `all` serves as
- * `light` too. Resolves to a function that waits for what is still compiled.
+ * Installs the set `light` or `all` where it is not installed: the stamp has its name and the lock file, and `all` serves
+ * as `light`. Resolves to a function that waits for what is still compiled.
  */
 async function install (set) {
   // npm writes .package-lock.json after an installation; a newer lock file means that dependencies changed since.
@@ -58,8 +58,8 @@ async function install (set) {
     note('compiling better-sqlite3')
     driver = run('npm', ['rebuild', 'better-sqlite3', ...quiet, ...process.stderr.isTTY ? ['--foreground-scripts'] : []])
   }
-  // The binary of esbuild is an optional package. Without it, this script installs the one for this platform, checks its
-  // hash, and says so in lines that look like errors.
+  // The binary of esbuild is an optional package. Without it, this script installs the one for this platform and checks
+  // its hash; its lines look like errors.
   await run(process.execPath, [pathOf('node_modules/esbuild/install.js')], 'the installation of esbuild', 'pipe')
   return async () => {
     await driver
@@ -75,7 +75,7 @@ async function attempt (what, promise) {
   }
 }
 
-/** Runs a command. Its output goes to standard error, where npm shows its progress on a terminal; with 'pipe', if it fails. */
+/** Runs a command. Its output goes to standard error, where npm shows its progress; with 'pipe', only if it fails. */
 async function run (command, args, what = `${command} ${args.join(' ')}`, output = 2) {
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', output, output], shell: process.platform === 'win32' && command === 'npm' })
   let text = ''
