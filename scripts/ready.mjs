@@ -3,6 +3,7 @@
 //   start   the packages that build and run; in a fresh clone compiles without a check of types, and writes no types
 //   (none)  the same packages; checks types
 //   all     in addition what tests, benchmarks and checks need: devDependencies and optional packages
+// Further arguments are folders that have their own lock file, which is installed there.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -15,9 +16,12 @@ if (major < 20 || (major === 20 && (minor < 20 || (minor === 20 && patch < 2))))
 }
 const hasSqlite = major > 22 || (major === 22 && minor >= 13)
 
+const QUIET = ['--no-audit', '--no-fund', '--loglevel=error']
 const pathOf = path => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const stamp = pathOf('node_modules/.polyvac-lock')
 const finish = await install(purpose === 'all' ? 'all' : 'light')
+
+for (const folder of process.argv.slice(3)) await installFolder(folder)
 
 note('building')
 const { buildPage } = await import('../packages/playground/build.mjs')
@@ -29,8 +33,8 @@ await page
 await finish?.()
 
 /**
- * Installs the set `light` or `all` where it is not installed: the stamp has its name and the lock file, and `all` serves
- * as `light`. Resolves to a function that waits for what is still compiled.
+ * Installs the set `light` or `all` where it is not installed: the stamp has its name and the lock file, and `all` is
+ * enough for `light`. Resolves to a function that waits for what is still compiled.
  */
 async function install (set) {
   // npm writes .package-lock.json after an installation; a newer lock file means that dependencies changed since.
@@ -47,16 +51,15 @@ async function install (set) {
   rmSync(stamp, { force: true })
   const compiles = hasSqlite ? '' : `; Node.js ${major} has no SQLite, so better-sqlite3 is compiled where its binary cannot be downloaded: one to three minutes, not needed from Node.js 22.13 on`
   note(`installing the packages ${set === 'all' ? 'of tests and checks too' : 'that build and run'}${compiles}`)
-  const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
   if (set === 'all') {
-    await run('npm', ['ci', ...quiet])
+    await run('npm', ['ci', ...QUIET])
     return writeFileSync(stamp, stampOf(set))
   }
-  await run('npm', ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts', ...quiet])
+  await run('npm', ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts', ...QUIET])
   let driver
   if (!hasSqlite) {
     note('compiling better-sqlite3')
-    driver = run('npm', ['rebuild', 'better-sqlite3', ...quiet, ...process.stderr.isTTY ? ['--foreground-scripts'] : []])
+    driver = run('npm', ['rebuild', 'better-sqlite3', ...QUIET, ...process.stderr.isTTY ? ['--foreground-scripts'] : []])
   }
   // The binary of esbuild is an optional package. Without it, this script installs the one for this platform and checks
   // its hash; its lines look like errors.
@@ -65,6 +68,15 @@ async function install (set) {
     await driver
     writeFileSync(stamp, stampOf(set))
   }
+}
+
+async function installFolder (folder) {
+  const stamp = pathOf(`${folder}/node_modules/.polyvac-lock`)
+  const wanted = readFileSync(pathOf(`${folder}/package-lock.json`), 'utf8')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  note(`installing the packages of ${folder}`)
+  await run('npm', ['ci', '--prefix', folder, '--ignore-scripts', ...QUIET])
+  writeFileSync(stamp, wanted)
 }
 
 async function attempt (what, promise) {

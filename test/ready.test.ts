@@ -22,6 +22,7 @@ async function checkout (t: Test): Promise<{ folder: string, ready: (...args: st
   // like npm, which removes the packages that are there
   await write('bin/npm', `#!/bin/sh
 echo npm "$@" >&2
+test "$1 $2" = "ci --prefix" && exit 0
 test "$1" = ci || exit 0
 rm -rf node_modules && mkdir -p node_modules/typescript/bin node_modules/esbuild
 echo '{}' > node_modules/.package-lock.json
@@ -82,4 +83,16 @@ test('once tsc has built, npm start leaves building to it', async t => {
   await ready('start')
   await writeFile(join(folder, 'packages/one/dist/.tsbuildinfo'), '{}')
   t.strictSame(await ready('start'), ['polyvac: building …', 'tsc -b tsconfig.build.json'])
+})
+
+test('a folder that has its own lock file is installed by the command that names it, and only once', async t => {
+  const { folder, ready } = await checkout(t)
+  await ready('all')
+  await mkdir(join(folder, 'bench/node_modules'), { recursive: true })
+  await writeFile(join(folder, 'bench/package-lock.json'), '{}')
+  const lines = await ready('all', 'bench')
+  t.match(lines.slice(0, 2), ['polyvac: installing the packages of bench …', /^npm ci --prefix bench /])
+  t.strictSame(await ready('all', 'bench'), ['polyvac: building …', 'tsc -b tsconfig.build.json'])
+  await writeFile(join(folder, 'bench/package-lock.json'), '{ "version": 2 }')
+  t.match((await ready('all', 'bench'))[1], /^npm ci --prefix bench /)
 })

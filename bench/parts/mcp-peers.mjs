@@ -2,14 +2,14 @@
 // together they are as large as all packages of the checkout.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-const PEERS = { 'mcp-hub': '4.2.1', supergateway: '4.0.0', 'mcp-proxy': '6.7.19' }
-const PACKAGES = { ...PEERS, 'fastify-mcp': '3.0.0', '@dbos-inc/dbos-sdk': '5.3.0' }
-export const PEERS_FOLDER = fileURLToPath(new URL('../../node_modules/.cache/polyvac-bench-peers', import.meta.url))
+const PEERS = ['mcp-hub', 'supergateway', 'mcp-proxy']
+export const PEERS_FOLDER = fileURLToPath(new URL('../peers', import.meta.url))
+const HUB_CONFIG = `${PEERS_FOLDER}/node_modules/hub.json`
 const LONGEST_START_MS = 30_000
 
 /** The server behind all of them. */
@@ -49,7 +49,7 @@ function rpc (name, more = {}) {
 
 /** The autocannon request that calls the echo tool of a server, tried once. `way` selects it where `kind` does not. */
 export async function echoCall ({ kind, port, way, tool = ECHO.tool }) {
-  const { path, headers, body } = await (CALLS[way ?? kind] ?? (kind in PEERS ? CALLS.session : CALLS.bare))(port, tool)
+  const { path, headers, body } = await (CALLS[way ?? kind] ?? (PEERS.includes(kind) ? CALLS.session : CALLS.bare))(port, tool)
   const text = JSON.stringify(body)
   // requests in flight have different ids: one for each connection
   let connections = 0
@@ -61,13 +61,13 @@ export async function echoCall ({ kind, port, way, tool = ECHO.tool }) {
 }
 
 const COMMANDS = {
-  'mcp-hub': port => ['--port', port, '--config', `${PEERS_FOLDER}/hub.json`],
+  'mcp-hub': port => ['--port', port, '--config', HUB_CONFIG],
   supergateway: port => ['--stdio', `"${process.execPath}" "${EVERYTHING}"`, '--outputTransport', 'streamableHttp', '--stateful', '--port', port, '--logLevel', 'none'],
   'mcp-proxy': port => ['--port', port, '--host', '127.0.0.1', '--server', 'stream', process.execPath, EVERYTHING]
 }
 
 /** Runs `work` with the peers, each in a separate process group, which ends with it. */
-export async function withPeers (work, kinds = Object.keys(PEERS)) {
+export async function withPeers (work, kinds = PEERS) {
   installPeers()
   const peers = []
   const end = () => { for (const { pid } of peers) kill(pid) }
@@ -82,12 +82,8 @@ export async function withPeers (work, kinds = Object.keys(PEERS)) {
 }
 
 export function installPeers () {
-  mkdirSync(PEERS_FOLDER, { recursive: true })
-  writeFileSync(`${PEERS_FOLDER}/hub.json`, JSON.stringify({ mcpServers: { everything: { command: process.execPath, args: [EVERYTHING] } } }))
-  if (Object.keys(PACKAGES).every(name => existsSync(`${PEERS_FOLDER}/node_modules/${name}`))) return
-  process.stderr.write('bench: installing the peers of the gateway, the MCP server and the task store …\n')
-  writeFileSync(`${PEERS_FOLDER}/package.json`, JSON.stringify({ private: true, dependencies: PACKAGES }))
-  execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: PEERS_FOLDER, stdio: ['ignore', 2, 2] })
+  execFileSync(process.execPath, [fileURLToPath(new URL('../../scripts/ready.mjs', import.meta.url)), 'all', 'bench/peers'], { stdio: ['ignore', 2, 2] })
+  writeFileSync(HUB_CONFIG, JSON.stringify({ mcpServers: { everything: { command: process.execPath, args: [EVERYTHING] } } }))
 }
 
 async function start (kind) {
