@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { test } from 'tap'
 import { root } from './fixtures/pages.js'
 
@@ -75,5 +76,12 @@ test('what builds or runs imports only packages that npm start installs', t => {
   t.strictSame(notInstalled(imports), [])
   const absent = ['tap', '@opentelemetry/sdk-node', '@esbuild/linux-x64', 'no-such-package'].map(to => ({ from: 'packages/core/src/vac/vac.ts', to }))
   t.match(notInstalled(absent).map(text => / install (\S+);/.exec(text)?.[1]), absent.map(({ to }) => to), 'of tests, of a peer that only tests have, optional, unknown')
+  t.end()
+})
+
+test('npm start installs at most 260 packages', t => {
+  const { packages } = JSON.parse(readFileSync(`${root}/package-lock.json`, 'utf8')) as { packages: Record<string, { dev?: true, optional?: true, devOptional?: true }> }
+  const light = Object.entries(packages).filter(([path, { dev, optional, devOptional }]) => /(?:^|\/)node_modules\//.test(path) && !dev && !optional && !devOptional)
+  t.ok(light.length > 200 && light.length <= 260, `${light.length} packages`)
   t.end()
 })
