@@ -25,6 +25,9 @@ const WORDS = [
   [/\bof (?:its|their|one's|our) own\b/, 'separate; has its own'],
   [/\b(?:one|another|this|that|each|every|which) room\b(?! for)|\b(?:our|the) rooms\b|\bread the room\b/, 'package'],
   [/\bwires\b|\b(?:another|any|each|every|no|one|that|this|which) wire\b(?! (?:format|name))/, 'protocol'],
+  [/\bchanged hands\b/, 'has another owner'],
+  [/\b(?:gives?|gave|given|giving) back\b/, 'returns, releases'],
+  [/\bweigh(?:s|ed)? a little\b/, 'gets a small weight'],
   [/\bsays\b/, 'states, returns, means', 'source']
 ].map(([{ source }, advice, only]) => ({ pattern: new RegExp(source.replaceAll(' ', '\\s+'), 'gi'), advice, only }))
 

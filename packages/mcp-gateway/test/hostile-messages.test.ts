@@ -50,7 +50,7 @@ test('a late answer that is too long is not taken for that of the next call', as
   t.match(await gateway.call('bad', 'slow', { ms: 1_000 }), { content: [{ text: 'slow but sure' }] })
 })
 
-test('answers that wait for their end are counted in the memory budget, and given back', async t => {
+test('answers that wait for their end are counted in the memory budget, and released', async t => {
   const { limit } = memoryBudget
   t.teardown(() => { memoryBudget.limit = limit })
   let write = (): void => {}
@@ -73,7 +73,7 @@ test('answers that wait for their end are counted in the memory budget, and give
   await until(() => memoryBudget.used === before)
 })
 
-test('a line of a child process that waits for its end is counted in the memory budget, and given back', async t => {
+test('a line of a child process that waits for its end is counted in the memory budget, and released', async t => {
   const { limit } = memoryBudget
   t.teardown(() => { memoryBudget.limit = limit })
   const { call } = await started(t, [bad()], { restartDelayMs: 1 })

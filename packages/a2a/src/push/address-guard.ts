@@ -30,7 +30,7 @@ export interface AddressGuardOptions {
 
 /**
  * Keeps requests to addresses that callers give away from the machine's own network (server-side request forgery).
- * A name is looked up again for every connection, since it may have changed hands after it was checked.
+ * A name is looked up again for every connection, since its owner may have changed after the check.
  */
 export class AddressGuard {
   readonly #allow: AllowList

@@ -9,7 +9,7 @@ am can don t s re ve ll d m isn doesn didn won aren wasn etc much many long ofte
 const QUESTION_WORDS = `how do does did doing done i me my mine we our ours what where who whom whose why please explain tell mean means
 meaning want should would could let lets there hello hi hey thanks thank`
 
-/** Stop words that a search weighs a little: "after" and "before" are often all that two passages differ in. */
+/** Stop words that get a small weight in a search: "after" and "before" are often all that two passages differ in. */
 export const COMMON_WORDS: ReadonlySet<string> = new Set(`he her hers him his itself just more most nor off once only other out over own same she some them those
 through too under until up very while without yours cannot may might must shall also about after again all
 before between during each few further against because above below vs via per show find give list get got

@@ -74,7 +74,7 @@ export function indexText (text: string, language: Language | undefined = 'en'):
 
 /**
  * The distinct words of a query without stop words, unless it has no other words, with stems of these languages.
- * @param withCommon beside other words, also those stop words that a search weighs a little
+ * @param withCommon beside other words, also those stop words that get a small weight in a search
  */
 export function queryWords (query: string, languages: readonly Language[] = ['en'], withCommon = false, language: Language = languageOf(query, languages) ?? 'en'): Word[] {
   const stopWords = stopWordsOf(language)

@@ -4,7 +4,7 @@ import type { Call } from './call.js'
 import { protocolError, rpcErrorOf } from './failures.js'
 
 /**
- * Answers a request with the JSON that `work` resolves to, and gives back its place then. It never rejects: a failure
+ * Answers a request with the JSON that `work` resolves to, and releases its slot then. It never rejects: a failure
  * is answered with an error.
  */
 export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () => Promise<Json>): Promise<void> {

@@ -237,7 +237,7 @@ export class TaskLog {
     return new Set(rows.map(({ key }) => key))
   }
 
-  /** Marks attempts as given back, not lost. Returns those that still could write. */
+  /** Marks attempts as released, not lost. Returns those that still could write. */
   async release (session: Session, fences: readonly Fence[]): Promise<TaskRow[]> {
     return await session.run<TaskRow>(this.#sql.release, fenceColumns(fences))
   }

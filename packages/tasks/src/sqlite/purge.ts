@@ -12,7 +12,7 @@ const BATCH = 100
 const BATCH_BYTES = 1024 * 1024
 /** Events read for one transaction that deletes a large task. */
 const EVENTS = 500
-/** Pages of 4 KiB that one transaction gives back to the disk. */
+/** Pages of 4 KiB that one transaction returns to the disk. */
 const VACUUM_PAGES = 256
 /** Free pages that the file keeps for the next tasks. */
 const SPARE_PAGES = 1_024

@@ -140,7 +140,7 @@ export class StreamableTransport implements Transport, ExchangeOwner {
     else if (err !== undefined && exchange.status !== 405) this.trouble(err)
   }
 
-  /** Opens a stream again that ended before its response, with the id of its last event. Gives back whether it does. */
+  /** Opens a stream again that ended before its response, with the id of its last event. Returns whether it does. */
   #resume ({ request, isStream, lastEventId, retryMs }: Exchange, err: Error | undefined): boolean {
     const key = keyOf(request)!
     if (this.#isClosed || this.#isModern || isFinal(err)) return false
