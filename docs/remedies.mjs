@@ -164,7 +164,7 @@ export const remedies = {
   DOCUMENTS_MODEL_REDIRECT: { seen: 'log', means: 'A model server answers with a redirect, which is not followed: the request has the question, passages and the key. `documents` answers without the model.', remedy: 'Set `openai.base_url` to the URL at which the redirects end; the message names its origin.' },
   DOCUMENTS_MODEL_SDK_MISSING: { seen: 'log', means: 'A VAC has a model, and the optional packages that call it are not installed. `documents` answers without the model.', remedy: 'Run `npm install ai @ai-sdk/openai-compatible`.' },
   DOCUMENTS_MODEL_FAILED: { seen: 'log', means: 'The model server failed, or its stream was cut off.', remedy: 'The message names the server and the reason.' },
-  DOCUMENTS_ECHO: { seen: 'log', means: 'The request made the `echo` interpreter fail.', remedy: 'Leave out `echo_error`.' },
+  ECHO_FAILED: { seen: 'log', means: 'The request made the `echo` interpreter fail.', remedy: 'Leave out `echo_error`.' },
   DOCUMENTS_INVALID_SEARCH: { seen: 'log', means: 'An argument of `memory.search()` is out of its range.', remedy: 'The message names the range.' },
   DOCUMENTS_CLOSED: { seen: 'log', means: 'A memory was searched after it was closed.', remedy: 'Close it after the server.' },
   DOCUMENTS_INDEX_NOT_OURS: { seen: 'log', means: 'The index file is another program\'s database. It is moved aside.', remedy: 'Set `index_file` of the memory in the configuration to another path. In code, that is `indexFile`.' },

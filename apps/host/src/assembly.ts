@@ -1,6 +1,6 @@
 import {
-  loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts,
-  type VacsOptions
+  echoInterpreter, loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig,
+  type VacParts, type VacsOptions
 } from '@polyvac/core'
 import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, within } from '@polyvac/core/plugin'
 import type { FolderMemory } from '@polyvac/documents'
@@ -102,7 +102,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
       return { streamInterpreter: (await documents()).documentsInterpreter(memory, { ownPort }), vacInterpreter: await staticOf(config), memory }
     }
     if (chosen === 'openai') return { streamInterpreter: (await documents()).openaiInterpreter({ ownPort }), vacInterpreter: await staticOf(config), memory }
-    if (chosen === 'echo') return { streamInterpreter: (await documents()).echoInterpreter, vacInterpreter: await staticOf(config), memory }
+    if (chosen === 'echo') return { streamInterpreter: echoInterpreter, vacInterpreter: await staticOf(config), memory }
     const own = await interpretersOf(chosen)
     return { streamInterpreter: own.stream_interpreter, vacInterpreter: await staticOf(config) ?? own.vac_interpreter, memory }
   }

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import fc from 'fast-check'
 import { deepStrictEqual } from 'node:assert'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createVacs, isAnswer, type Chunk, type Interpreter, type ToolAccess, type VacCall, type VacsOptions } from '../src/index.js'
+import { createVacs, echoInterpreter, isAnswer, type Chunk, type Interpreter, type ToolAccess, type VacCall, type VacsOptions } from '../src/index.js'
 import { memoryBudget } from '../src/plugin.js'
 import { until } from '../../../test/fixtures/until.js'
 
@@ -396,4 +396,25 @@ test('answers in progress are bounded', async t => {
   release()
   await first
   t.equal((await vac.ask(call())).answer, 'a', 'the place is free again')
+})
+
+test('echo answers with the question word by word', async t => {
+  const { text, last } = await read(make(echoInterpreter).stream(call({ question: 'one  two\nthree' })))
+  t.strictSame(text, ['one', '  two', '\nthree'])
+  t.match(last, { answer: 'one  two\nthree' })
+  t.equal((await make(echoInterpreter).ask(call({ question: `x${' '.repeat(500_000)}` }))).answer, 'x')
+})
+
+test('echo makes tokens, fails and aborts as requested, within bounds', async t => {
+  const echo = make(echoInterpreter)
+  const answerTo = async (extra: Record<string, unknown>) => (await echo.ask(call({ question: 'x', extra }))).answer
+  t.equal(await answerTo({ echo_tokens: 3 }), 'token1 token2 token3')
+  t.match(await answerTo({ echo_tokens: 1e12 }), / token100000$/)
+  t.equal(await answerTo({ echo_tokens: -5 }), '')
+  await t.rejects(answerTo({ echo_error: 'boom' }), { cause: { code: 'ECHO_FAILED', message: /boom/ } })
+  const controller = new AbortController()
+  const chunks = echo.stream(call({ question: 'one two', extra: { echo_delay_ms: 50_000 }, signal: controller.signal }))[Symbol.asyncIterator]()
+  const next = chunks.next()
+  controller.abort()
+  await t.rejects(next, { code: 'CALL_ABORTED' })
 })

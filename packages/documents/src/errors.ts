@@ -38,6 +38,3 @@ export const ModelRedirectError = createError<[string, string]>('DOCUMENTS_MODEL
 /** A model is configured, and the optional packages that call it are not installed. No argument. */
 export const ModelSdkMissingError = createError('DOCUMENTS_MODEL_SDK_MISSING',
   'a model is configured, and the packages that call it are not installed; run `npm install ai @ai-sdk/openai-compatible`', 502)
-
-/** The error of the caller's field `echo_error`. Argument: its text. */
-export const EchoError = createError<[string]>('DOCUMENTS_ECHO', 'echo was asked to fail: %s', 500)

@@ -6,7 +6,6 @@ export { documentsInterpreter } from './interpreters/documents-interpreter.js'
 export type { AnswerMode, DocumentsInterpreterOptions } from './interpreters/documents-interpreter.js'
 export { openaiInterpreter } from './interpreters/openai-interpreter.js'
 export type { OpenaiInterpreterOptions } from './interpreters/openai-interpreter.js'
-export { echoInterpreter } from './interpreters/echo-interpreter.js'
 export { combineMemories } from './folder/combine-memories.js'
 export { PassageIndex } from './search/passage-index.js'
 export type { FoundPassage, IndexedDocument } from './search/passage-index.js'
@@ -14,6 +13,6 @@ export { splitDocument } from './formats/split-document.js'
 export type { Passage } from './formats/passages.js'
 export type { QueryTerm, QueryTerms, WeightedMemory } from './search/query-terms.js'
 export {
-  ClosedError, EchoError, FolderNotFoundError, IndexFileError, IndexNotOursError, InvalidOptionError, InvalidSearchError,
+  ClosedError, FolderNotFoundError, IndexFileError, IndexNotOursError, InvalidOptionError, InvalidSearchError,
   ModelFailedError, ModelNotFoundError
 } from './errors.js'

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { Hit, Memory } from '@polyvac/core'
-import { combineMemories, documentsInterpreter, echoInterpreter } from '../src/index.js'
-import { ask, extraOf } from './fixtures/ask.js'
+import { combineMemories, documentsInterpreter } from '../src/index.js'
+import { ask } from './fixtures/ask.js'
 import { GUIDE, memoryOf } from './fixtures/folder.js'
 
 test('an answer consists of cited sentences, and [n] is the n-th source', async t => {
@@ -145,25 +145,6 @@ test('an aborted signal ends an answer', async t => {
   await t.rejects(ask(interpreter, 'How do I cancel a task?', { signal: AbortSignal.abort(new Error('left')) }), { message: 'left' })
 })
 
-test('echo answers with the question word by word', async t => {
-  const { chunks, text, final } = await ask(echoInterpreter, 'one  two\nthree')
-  t.equal(text, 'one  two\nthree')
-  t.equal(final.answer, text)
-  t.equal(chunks.length, 4)
-})
-
-test('echo makes tokens, fails and aborts as requested, within bounds', async t => {
-  t.equal((await ask(echoInterpreter, 'x', { echo_tokens: 3 })).text, 'token1 token2 token3')
-  t.equal((await ask(echoInterpreter, 'x', { echo_tokens: 1e12 })).chunks.length, 100_001)
-  t.equal((await ask(echoInterpreter, 'x', { echo_tokens: -5 })).text, '')
-  await t.rejects(ask(echoInterpreter, 'x', { echo_error: 'boom' }), { code: 'DOCUMENTS_ECHO', message: /boom/ })
-  const controller = new AbortController()
-  const answer = echoInterpreter('one two', 'v', [], extraOf({ echo_delay_ms: 50_000, signal: controller.signal }))
-  const next = answer.next()
-  controller.abort()
-  await t.rejects(next, { name: 'AbortError' })
-})
-
 test('a short sentence may be the answer', async t => {
   const tea = 'Tea is in the tin. Coffee is on the shelf beside the stove, and the sugar is in the blue jar.'
   t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': tea })), 'Where is the tea?')).text, /^Tea is in the tin\. \[1\]/)
@@ -211,8 +192,6 @@ test('questions and headings of any size and shape are answered in linear time',
   const memory = await memoryOf(t, { 'a.md': `# ${'['.repeat(60_000)}\n\nSome text.` })
   await ask(documentsInterpreter(memory), words)
   await ask(documentsInterpreter(memory), 'it?', {}, [{ role: 'user', content: words }])
-  const { text } = await ask(echoInterpreter, `x${' '.repeat(500_000)}`)
-  t.equal(text, 'x')
 })
 
 test('of a long code block the part with the words of the question is quoted', async t => {

@@ -17,6 +17,8 @@ export const CallAbortedError = createError<[string]>('CALL_ABORTED',
   'the call was aborted: %s', 499)
 export const ShuttingDownError = createError('SHUTTING_DOWN',
   'the service is shutting down; ask again in a moment', 503, { expose: true })
+/** The error of the caller's field `echo_error`. Argument: its text. */
+export const EchoError = createError<[string]>('ECHO_FAILED', 'echo was asked to fail: %s', 500)
 export const InvalidVacNameError = createError<[string]>('INVALID_VAC_NAME',
   '%s is not a valid name of a VAC; use 1 to 64 letters, digits, "_", "-" or "."', 500)
 export const InvalidStateKeyError = createError<[number]>('INVALID_STATE_KEY',

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
-import type { ChatTurn, InterpreterChunk, InterpreterExtra } from '@polyvac/core'
-import { EchoError } from '../errors.js'
+import { EchoError } from '../basics/errors.js'
+import type { InterpreterChunk, InterpreterExtra } from '../vac/interpreter.js'
+import type { ChatTurn } from '../vac/vac.js'
 
 /** Bounds of the caller's fields, since any caller can send them. Values outside are set to the nearest bound. */
 const ECHO_LIMITS = { delayMs: 60_000, tokens: 100_000, error: 200 } as const
