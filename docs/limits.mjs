@@ -41,7 +41,6 @@ export const limits = {
     ['Size of a request body', 'core: BODY_BYTES', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `service.limits.body`, or `bodyLimit` of the plugin.'],
     ['Rest of a refused body that is read before the connection closes', 'core: MAX_REST_BYTES', 'bytes', 'The connection is closed.'],
     ['Time for the same', 'core: MAX_REST_MS', 'ms', 'The connection is closed.'],
-    ['Size of the form of the page at `/`', 'apps: MAX_FORM_BYTES', 'bytes', '413.'],
     ['Nesting of a request body', 'core: MAX_BODY_DEPTH', 'levels', '400 `BODY_TOO_DEEP`.'],
     ['Turns in `chat_history` and in `messages`', 'core: maxItems', 'turns', '400 `BAD_REQUEST`.'],
     ['Length of one part of a path', 'apps: MAX_PARAM_LENGTH', 'characters', 'The host answers 404 `NOT_FOUND`.'],

@@ -25,7 +25,6 @@ export const remedies = {
   AUTH_WITHOUT_METHOD: { seen: 'start', means: '`service.auth` has neither tokens, nor `jwt`, nor `platform`.', remedy: 'Add one; `polyvac token` prints an entry of `tokens`.' },
   AUTH_OPTIONS: { seen: 'start', means: 'An option of authentication has the wrong form, or would not be safe.', remedy: 'Follow the message.' },
   INVALID_PRINCIPAL: { seen: 'log', means: 'The `authenticate` option returned a caller without an `owner`. The request is refused with 500.', remedy: 'Return `{ owner }`, or undefined for an unknown caller.' },
-  FORM_NOT_ALLOWED: { seen: 'caller', means: 'The form of the page at `/` was sent by a page of another site.', remedy: 'Open the page of the service itself. Programs send JSON to `POST /vac/<name>`.' },
   HOST_NOT_ALLOWED: { seen: 'caller', means: 'The request to the host has an unknown host name, such as one of a web page that resolves its own name to the address of the service.', remedy: 'Set `public_url` to the address under which callers reach the service, or add the name to `allowed_hosts`.' },
   ORIGIN_NOT_ALLOWED: { seen: 'caller', means: 'A web page of another site sent a request with effects to the host.', remedy: 'Add the origin of the page to `allowed_origins`.' },
   NOT_FOUND: { seen: 'caller', status: 404, means: 'No route matches the path.', remedy: '`message` names the route that is meant, or those that exist; `GET /openapi.json` of the host lists all.' },

@@ -70,7 +70,7 @@ export async function routesOf (context) {
     if (name === 'send' || name === 'stream') return whole
     return values[name] ?? (name === 'id' && !path.includes('Configs') ? taskId : name === 'id' ? 'hook' : 'agent')
   })
-  const all = [...Object.keys(paths), ...documentedPaths(), '/', '/ask', '/no/such/path', `/a2a/v1/tasks/${taskId}:cancel`, `/a2a/v1/tasks/${taskId}:subscribe`]
+  const all = [...Object.keys(paths), ...documentedPaths(), '/', '/no/such/path', `/a2a/v1/tasks/${taskId}:cancel`, `/a2a/v1/tasks/${taskId}:subscribe`]
   return { paths, routes: [...new Set(all.map(concrete))].sort() }
 }
 

@@ -15,8 +15,7 @@ const LARGE = {
   '/openai/v1/chat/completions': { model: 'agent', messages },
   '/a2a/tasks/send': rpc('tasks/send', { skillName: 'vac_query_agent', input: { query: word } }),
   '/a2a': rpc('message/send', { message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: word }] } }),
-  '/mcp/call': { server: 'upstream', tool: 'echo', arguments: { message: word } },
-  '/ask': undefined
+  '/mcp/call': { server: 'upstream', tool: 'echo', arguments: { message: word } }
 }
 
 /** Sends all at once, and gives the statuses. */
@@ -40,8 +39,8 @@ export const group = {
       busy: true,
       holds,
       attack: () => {
-        const bytes = Buffer.from(body === undefined ? `vac=agent&question=${word}` : JSON.stringify(body))
-        return flood(context, COUNT, () => context.post(path, bytes, { connection: 'close', ...body === undefined && { 'content-type': 'application/x-www-form-urlencoded' } }, { alone: true, readMs: 2_000 }))
+        const bytes = Buffer.from(JSON.stringify(body))
+        return flood(context, COUNT, () => context.post(path, bytes, { connection: 'close' }, { alone: true, readMs: 2_000 }))
       },
       repro: `300 × POST ${path} with 1 MiB at once, --max-old-space-size=96`
     })),

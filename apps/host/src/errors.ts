@@ -37,6 +37,3 @@ export const StateKeyError = createError<[number]>('STATE_KEY_TOO_SHORT',
   'the key of POLYVAC_STATE_KEY or service.state_key has %s bytes; it needs 32, for example those of `openssl rand -base64 32`', 500)
 export const MetricsPackageError = createError('METRICS_PACKAGE_MISSING',
   'telemetry.prometheus needs two packages; install @opentelemetry/exporter-prometheus@0.222 and @opentelemetry/sdk-metrics@2 beside @polyvac/host', 500)
-export const NotAFormError = createError<[string]>('UNSUPPORTED_MEDIA_TYPE', '%s', 415)
-export const ForeignFormError = createError('FORM_NOT_ALLOWED',
-  'this form was sent by a page of another site; open the page of this service, or send JSON to POST /vac/<name>', 403)

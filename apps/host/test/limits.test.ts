@@ -42,7 +42,7 @@ test('the rate of an owner is bounded in every protocol, and other owners are no
 })
 
 test('the rate of an address is bounded before its caller is known', async t => {
-  const { app, ask } = await hostWith(t, { address: { requests_per_minute: 2 } }, { trusted_proxies: ['loopback'] })
+  const { ask } = await hostWith(t, { address: { requests_per_minute: 2 } }, { trusted_proxies: ['loopback'] })
   const from = (address: string) => ({ 'x-forwarded-for': address })
   for (const owner of [undefined, undefined]) t.equal((await ask(owner, '/vac', undefined, from('203.0.113.1'))).statusCode, 401)
   t.match(await ask('alice', '/vac', undefined, from('203.0.113.1')), { statusCode: 429, headers: { 'retry-after': /^\d+$/ } })
@@ -50,8 +50,6 @@ test('the rate of an address is bounded before its caller is known', async t => 
   for (const tail of ['1', '2']) t.equal((await ask('alice', '/health', undefined, from(`2001:db8:0:1::${tail}`))).statusCode, 200)
   t.equal((await ask('alice', '/health', undefined, from('2001:db8:0:1::3'))).statusCode, 429, 'a network of 64 bits is one caller')
   t.strictSame(['203.0.113.1', '::ffff:203.0.113.1', '2001:db8::1', 'x'].map(addressBlock), ['203.0.113.1', '203.0.113.1', '2001:db8:0:0', 'x'])
-  const form = { method: 'POST', url: '/ask', payload: 'vac=docs&question=x', headers: { authorization: 'alice', 'content-type': 'application/x-www-form-urlencoded', ...from('203.0.113.9') } } as const
-  for (let i = 0; i < 2; i++) t.equal((await app.inject(form)).statusCode, 200, 'the inner request of the form does not count')
 })
 
 test('requests and streams of an owner, or an address, at once are bounded, and places come back', async t => {
@@ -96,12 +94,6 @@ test('one address has a quarter of the connections as calls at once, and each ow
   for (const go of release) go()
   for (const { statusCode } of await Promise.all(waiting)) t.equal(statusCode, 200)
   t.equal((await ask('carol')).statusCode, 200)
-})
-
-test('a form counts once, and needs one place', async t => {
-  const { app } = await hostWith(t, { owner: { requests_per_minute: 2, at_once: 1 }, address: { at_once: 1 } })
-  const form = { method: 'POST', url: '/ask', payload: 'vac=docs&question=x', headers: { authorization: 'alice', 'content-type': 'application/x-www-form-urlencoded' } } as const
-  t.strictSame([await app.inject(form), await app.inject(form), await app.inject(form)].map(({ statusCode }) => statusCode), [200, 200, 429])
 })
 
 test('the limits of owners and addresses hold over gRPC', async t => {

@@ -11,7 +11,8 @@ test('createHost serves the playground where its switch is on, and the page know
     t.teardown(() => app.close())
     t.equal((await app.inject('/playground/')).statusCode, status, String(enable_playground))
     const home = await app.inject({ url: '/', headers: { accept: 'text/html' } })
-    t.equal(home.body.includes('/playground/'), status === 200, 'the front page links to it')
+    t.equal(/<a href="[^"]*\/playground\/">Ask in the playground<\/a>/.test(home.body), status === 200, 'the front page links to it')
+    t.match(home.body, /curl -s [^ ]*\/vac\/demo/)
     if (status === 200) t.match((await app.inject('/playground/settings.json')).json(), { routes: { vac: '../vac', a2a: null, card: null, mcp: null, gateway: null } })
   }
 })

@@ -58,7 +58,7 @@ export { readUsage, TokenUsage, usageOf } from './vac/usage.js'
 export { BoundLog, silentLog } from './basics/log.js'
 export { OpenCalls } from './http/open-calls.js'
 export { KEEP_ALIVE_MS, MAX_UNREAD_CHARS, SseBody } from './http/sse-body.js'
-export { innerRequest, isInner, outerOf } from './http/in-process.js'
+export { innerRequest, isInner } from './http/in-process.js'
 export {
   BODY_BYTES, readOptions, integer, milliseconds, number, flag, text, oneOf, texts, callback, withMethod, optional, required
 } from './basics/options.js'

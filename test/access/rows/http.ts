@@ -23,9 +23,7 @@ const vacs: Row[] = rowsOf({ protocol: 'HTTP', thing: 'vac' }, [
   { route: 'POST /openai/v1/chat/completions/:vector_name', make: name => ({ path: `/openai/v1/chat/completions/${name}`, body: { messages } }) },
   { route: 'POST /openai/v1/chat/completions/:vector_name', kind: 'stream', make: name => ({ path: `/openai/v1/chat/completions/${name}`, body: { messages, stream: true } }) },
   { route: 'GET /', about: 'JSON', kind: 'list', make: get('/') },
-  { route: 'GET /', about: 'page', kind: 'list', make: () => ({ method: 'GET', path: '/', headers: { accept: 'text/html' } }) },
-  { route: 'POST /ask', make: name => ({ path: '/ask', headers: form, body: `vac=${name}&question=hello` }) },
-  { route: 'POST /ask', about: 'the page of another VAC', kind: 'list', make: () => ({ path: '/ask', headers: form, body: 'vac=nobody&question=hello' }) }
+  { route: 'GET /', about: 'page', kind: 'list', make: () => ({ method: 'GET', path: '/', headers: { accept: 'text/html' } }) }
 ])
 
 /** Cards are public; callers with credentials see the VACs that they may use. */

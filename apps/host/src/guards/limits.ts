@@ -1,7 +1,7 @@
 import underPressure from '@fastify/under-pressure'
 import type { ServiceConfig } from '@polyvac/core'
 import {
-  addressBlock, auditRequest, CallPlace, Disconnects, isInner, memoryBudget, outerOf, ownerOf, OwnerSlots, placeOf, setOwnerShare, setPlace, type CallerBound
+  addressBlock, auditRequest, CallPlace, Disconnects, isInner, memoryBudget, ownerOf, OwnerSlots, placeOf, setOwnerShare, setPlace, type CallerBound
 } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { CallerCounts } from './caller-counts.js'
@@ -44,7 +44,7 @@ export async function limitRequests (app: FastifyInstance, { owner = {}, address
   const ofOwners = new CallerLimits(owner, 'one owner', counts.ofOwners)
   const disconnects = new Disconnects()
   app.addHook('onRequest', (request, reply, done) => {
-    const place = placeIn(request)
+    const place = new CallPlace()
     setPlace(request, place)
     place.hold()
     disconnects.whenOver(reply, () => { place.release() })
@@ -54,7 +54,7 @@ export async function limitRequests (app: FastifyInstance, { owner = {}, address
   // after the onRequest hooks of the plugins, which read the caller
   app.addHook('preParsing', (request, _reply, payload, done) => {
     const name = ownerOf(request)
-    if (name === undefined || outerOf(request.socket) !== undefined) done(null, payload)
+    if (name === undefined) done(null, payload)
     else attempt(done, () => ofOwners.bound(request, placeOf(request)!, name))
   })
 }
@@ -68,15 +68,9 @@ function attempt (done: (err?: Error) => void, work: () => void): void {
   done()
 }
 
-/** A place for a request, or that of the request which it is a part of. */
-function placeIn ({ socket }: FastifyRequest): CallPlace {
-  const outer = outerOf(socket) as FastifyRequest | undefined
-  return (outer === undefined ? undefined : placeOf(outer)) ?? new CallPlace()
-}
-
 /** Whether a request comes from a caller, over HTTP or gRPC: not from the process itself, as over stdio. */
 function isOfCaller ({ socket }: FastifyRequest): boolean {
-  return !isInner(socket) || (outerOf(socket) === undefined && socket.remoteAddress !== undefined)
+  return !isInner(socket) || socket.remoteAddress !== undefined
 }
 
 /** Refuses requests while the event loop is late on average: more work would make each answer later. */

@@ -10,24 +10,17 @@ export interface InnerRequest {
   readonly body?: string | undefined
   /** The address that the application sees as the caller's. Default: none. */
   readonly remoteAddress?: string | undefined
-  /** The request that this one is a part of: its caller was authenticated and counted there. Default: none. */
-  readonly outer?: object | undefined
   /** Destroys the connection, as a caller that disconnects does. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** The sockets of inner requests, with the outer ones. */
+/** The sockets of inner requests. */
 // @keyed none: the keys are open connections of the process to itself
-const innerSockets = new WeakMap<object, object | undefined>()
+const innerSockets = new WeakSet<object>()
 
 /** Whether a socket is one of `innerRequest`. No other client can make one. */
 export function isInner (socket: object): boolean {
   return innerSockets.has(socket)
-}
-
-/** The request that the one of this socket is a part of; undefined for any other. */
-export function outerOf (socket: object): object | undefined {
-  return innerSockets.get(socket)
 }
 
 /**
@@ -36,13 +29,13 @@ export function outerOf (socket: object): object | undefined {
  */
 export function innerRequest (app: FastifyInstance, inner: InnerRequest):
 { readonly request: ClientRequest, readonly response: Promise<IncomingMessage> } {
-  const { method, path, headers, body, remoteAddress, outer, signal } = inner
+  const { method, path, headers, body, remoteAddress, signal } = inner
   const sent = request({
     method,
     path,
     headers: { host: 'localhost', ...headers },
     ...signal !== undefined && { signal },
-    createConnection: () => connect(app, remoteAddress, outer) as never
+    createConnection: () => connect(app, remoteAddress) as never
   })
   const response = new Promise<IncomingMessage>((resolve, reject) => {
     sent.on('response', resolve)
@@ -53,9 +46,9 @@ export function innerRequest (app: FastifyInstance, inner: InnerRequest):
   return { request: sent, response }
 }
 
-function connect (app: FastifyInstance, remoteAddress: string | undefined, outer: object | undefined): Duplex {
+function connect (app: FastifyInstance, remoteAddress: string | undefined): Duplex {
   const [client, server] = duplexPair()
-  innerSockets.set(server, outer)
+  innerSockets.add(server)
   if (remoteAddress !== undefined) Object.assign(server, { remoteAddress })
   // closing one end closes the other
   client.once('close', () => { server.destroy() })
