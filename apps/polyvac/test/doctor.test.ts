@@ -10,6 +10,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer, request, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { emptyFolder, polyvac, published } from '../../../test/fixtures/command.js'
 import { until } from '../../../test/fixtures/until.js'
 import { findingsOf } from '../src/commands/doctor.js'
@@ -119,6 +120,31 @@ test('a proxy that buffers streams, or compresses them, or drops headers, is fou
     return false
   })
   t.match(bad(await examine(stripping)), [{ check: 'mcp tools', level: 'problem', remedy: /Mcp-Session-Id/ }])
+})
+
+test('an MCP server may send the JSON of an event over several lines', async t => {
+  const target = await host(t)
+  for (const end of ['\n', '\r\n', '\r']) {
+    const spreading = await serve(t, (incoming, reply) => {
+      const { method, headers, url } = incoming
+      const upstream = request(`${target}${url!}`, { method, headers }, response => {
+        const { 'transfer-encoding': _, 'content-length': __, ...others } = response.headers
+        if (url !== '/mcp' || method !== 'POST' || response.statusCode !== 200) return response.pipe(reply.writeHead(response.statusCode!, others))
+        const spread = (body: string): void => {
+          const value: unknown = JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? body)
+          const lines = JSON.stringify(value, undefined, 1).split('\n').map(line => `data: ${line}${end}`)
+          reply.writeHead(200, { ...others, 'content-type': 'text/event-stream' }).end(`event: message${end}${lines.join('')}${end}`)
+        }
+        // doctor may leave before the end of a stream
+        text(response).then(spread).catch(() => { reply.destroy() })
+      })
+      upstream.on('error', () => reply.destroy())
+      reply.on('close', () => upstream.destroy())
+      incoming.pipe(upstream)
+    })
+    const found = await examine(spreading)
+    for (const check of ['mcp', 'mcp tools', 'mcp 2026-07-28', 'mcp 2026-07-28 tools']) t.match(found.find(one => one.check === check), { level: 'ok' }, `${check}, ${JSON.stringify(end)}`)
+  }
 })
 
 test('a card that names an address that does not answer is a problem', async t => {

@@ -175,3 +175,11 @@ function readHeaders (lines: readonly string[]): Record<string, string> {
   }
   return Object.fromEntries(headers)
 }
+
+/** The data of each server-sent event of a body. An event may have several lines of data; the last event needs no end. */
+export function eventData (body: string): string[] {
+  return body.split(/(?:\r\n|\n|\r(?!\n)){2,}/).flatMap(event => {
+    const lines = event.split(/\r\n|\n|\r/).filter(line => line.startsWith('data:'))
+    return lines.length === 0 ? [] : [lines.map(line => line.slice(5).replace(/^ /, '')).join('\n')]
+  })
+}

@@ -1,5 +1,5 @@
 import { isRecord } from '@polyvac/core/plugin'
-import { parseJson, type HttpClient, type HttpRequest, type WholeReply } from '../client/http-client.js'
+import { eventData, parseJson, type HttpClient, type HttpRequest, type WholeReply } from '../client/http-client.js'
 
 export const ACCEPT = 'application/json, text/event-stream'
 export const MODERN = '2026-07-28'
@@ -54,7 +54,7 @@ export async function endSession (client: HttpClient, path: string, headers: Rec
 
 /** The result of a reply in JSON, or in the last event with one. */
 export function resultOf ({ json, text }: WholeReply): Record<string, unknown> | undefined {
-  for (const data of [json, ...text.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => parseJson(line.slice(5)))]) {
+  for (const data of [json, ...eventData(text).map(parseJson)]) {
     if (isRecord(data) && isRecord(data.result)) return data.result
   }
 }

@@ -1,5 +1,5 @@
 import { isRecord, isTooDeep } from '@polyvac/core/plugin'
-import { parseJson } from '../client/http-client.js'
+import { eventData, parseJson } from '../client/http-client.js'
 
 /** What differs between two runs of the same request. Where `key` and `value` match, the value is set aside. */
 export const VOLATILE: ReadonlyArray<{ readonly what: string, readonly key: RegExp, readonly value?: RegExp, readonly isList?: true }> = [
@@ -39,13 +39,7 @@ export const typeOf = (contentType: string): string => contentType.split(';')[0]
 /** The values of a body: of server-sent events, of lines, of one JSON document, or of plain text. */
 export function valuesOf (body: string, contentType: string): unknown[] {
   const type = typeOf(contentType)
-  if (type === 'text/event-stream') {
-    return body.split(/\r?\n\r?\n/).flatMap(event => {
-      const lines = event.split(/\r?\n/)
-      const data = lines.filter(line => line.startsWith('data:')).map(line => line.slice(5).trimStart()).join('\n')
-      return data === '' ? [] : [toValue(data)]
-    })
-  }
+  if (type === 'text/event-stream') return eventData(body).filter(data => data !== '').map(toValue)
   if (type === 'application/x-ndjson') return body.split('\n').filter(line => line.trim() !== '').map(toValue)
   return body === '' ? [] : [toValue(body)]
 }
