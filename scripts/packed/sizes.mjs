@@ -17,7 +17,7 @@ export const BUDGETS = {
 }
 
 const ASK_A_MODEL = `
-import { openaiInterpreter } from '@polyvac/documents'
+import { openaiInterpreter } from '@polyvac/documents/model'
 import { createVacs } from '@polyvac/core'
 const entry = { model: 'any', openai: { base_url: 'http://127.0.0.1:9/v1' } }
 const log = { debug () {}, info () {}, warn () {}, error ({ err }) { console.log((err.cause ?? err).code, (err.cause ?? err).message) } }

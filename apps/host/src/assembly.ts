@@ -101,7 +101,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
       if (memory === undefined) throw new NoMemoryError(JSON.stringify(name))
       return { streamInterpreter: (await documents()).documentsInterpreter(memory, { ownPort }), vacInterpreter: await staticOf(config), memory }
     }
-    if (chosen === 'openai') return { streamInterpreter: (await documents()).openaiInterpreter({ ownPort }), vacInterpreter: await staticOf(config), memory }
+    if (chosen === 'openai') return { streamInterpreter: (await import('@polyvac/documents/model')).openaiInterpreter({ ownPort }), vacInterpreter: await staticOf(config), memory }
     if (chosen === 'echo') return { streamInterpreter: echoInterpreter, vacInterpreter: await staticOf(config), memory }
     const own = await interpretersOf(chosen)
     return { streamInterpreter: own.stream_interpreter, vacInterpreter: await staticOf(config) ?? own.vac_interpreter, memory }
