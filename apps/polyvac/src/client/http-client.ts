@@ -176,7 +176,7 @@ function readHeaders (lines: readonly string[]): Record<string, string> {
   return Object.fromEntries(headers)
 }
 
-/** The data of each server-sent event of a body. An event may have several lines of data; the last event needs no end. */
+/** The data of each server-sent event of a body, which may have several lines; the last event needs no end. */
 export function eventData (body: string): string[] {
   return body.split(/(?:\r\n|\n|\r(?!\n)){2,}/).flatMap(event => {
     const lines = event.split(/\r\n|\n|\r/).filter(line => line.startsWith('data:'))
