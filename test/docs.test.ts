@@ -1,55 +1,17 @@
 import { parseConfig } from '@polyvac/core'
 import { openDatabase } from '@polyvac/sqlite'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { request } from 'node:http'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import { parse as parseYaml } from 'yaml'
 import { migrate } from '../packages/tasks/src/sqlite/tables.js'
-import { differs } from './fixtures/compare.js'
-import { allPages, readPage, root, testedPages, type Block, type Page } from './fixtures/pages.js'
-import { startModel } from './fixtures/model-server.js'
-import { freePort, readersEnvironment, run, startHost, startProgram, type Service } from './fixtures/service.js'
-import { toJavaScript, typeErrors } from './fixtures/types.js'
-
-// the servers and programs of all pages run in this test; on a busy machine they are slow to start
-t.setTimeout(480_000)
+import { isRun, pages, scripts, Workspace } from './fixtures/doc-programs.js'
+import { allPages, readPage, root, type Page } from './fixtures/pages.js'
+import { run, startHost } from './fixtures/service.js'
 
 const BUILT_IN = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] }
-const ADDRESS = /(?:127\.0\.0\.1|localhost):8080/g
-const PROGRAMS = new Set(['ts', 'tsx', 'js'])
-// inside node_modules, so that bare imports find the workspace's packages
-const work = join(root, 'node_modules/.cache/polyvac-docs')
-
-const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
-// PAGES=browser checks the code blocks of the pages whose name contains that word
-const { PAGES } = process.env
-const pages = testedPages().filter(({ name }) => PAGES === undefined || name.includes(PAGES))
-const folderOf = (page: Page): string => join(work, page.name.replace(/\.md$/, '').replaceAll('/', '-'))
-const fileOf = (page: Page, block: Block): string => join(folderOf(page), block.file ?? `line-${block.line}.${block.language === 'js' ? 'mjs' : block.language}`)
-const isRun = (block: Block | undefined): boolean => block?.words.has('run') === true
-const isProgram = (block: Block): boolean => PROGRAMS.has(block.language) && block.norun === undefined
-
-rmSync(work, { recursive: true, force: true })
-mkdirSync(work, { recursive: true })
-writeFileSync(join(work, 'package.json'), '{ "type": "module" }\n')
-for (const page of pages) {
-  mkdirSync(folderOf(page))
-  symlinkSync(join(root, 'docs'), join(folderOf(page), 'docs'))
-  for (const block of page.blocks) {
-    if (!isProgram(block) && block.file === undefined) continue
-    mkdirSync(dirname(fileOf(page, block)), { recursive: true })
-    writeFileSync(fileOf(page, block), block.text)
-    // what other blocks of the page import
-    if (block.file !== undefined && /\.tsx?$/.test(block.file)) writeFileSync(fileOf(page, block).replace(/\.tsx?$/, '.js'), toJavaScript(block.text))
-  }
-}
-
-test('the programs of the pages compile', t => {
-  const files = pages.flatMap(page => page.blocks.filter(isProgram).map(block => fileOf(page, block)))
-  t.strictSame(typeErrors(files).map(line => line.replace(`${work}/`, '')), [], `${files.length} programs`)
-  t.end()
-})
+const workspace = new Workspace('pages')
 
 test('every block is tested, or gives a reason', t => {
   for (const page of pages) {
@@ -77,72 +39,7 @@ function checkYaml (page: Page, text: string): void {
   const value = parseYaml(text) as Record<string, unknown>
   if (!('kind' in value) && !('vac' in value) && !('service' in value)) return
   const whole = `${'kind' in value ? '' : 'kind: vacConfig\n'}${text}${'vac' in value ? '' : '\nvac: { docs: {} }\n'}`
-  parseConfig(whole, join(folderOf(page), 'vac_config.yaml'), { ...BUILT_IN, env: { MODEL_KEY: 'x', PUBLIC_URL: '' } })
-}
-
-test('the commands of the pages do what the pages show', { timeout: 470_000 }, async t => {
-  let ran = 0
-  let left = 0
-  // the page on agents with tools names it as its language model
-  const model = await startModel()
-  Object.assign(readersEnvironment, { MODEL_URL: model.url })
-  const host = await startHost(root)
-  try {
-    await Promise.all(pages.filter(page => page.blocks.some(block => isRun(block) || block.words.has('serve'))).map(async page => {
-      const services: Service[] = []
-      let url = host.url
-      let printed = ''
-      // the commands of a page run in the clone until a block of it writes a file
-      let folder = root
-      try {
-        for (const block of page.blocks) {
-          const where = `${page.name}:${block.line}`
-          if (block.file !== undefined || block.words.has('serve')) folder = folderOf(page)
-          if (block.words.has('serve')) {
-            const service = await serve(page, block)
-            services.push(service)
-            url = service.url
-            ran++
-          } else if (isRun(block)) {
-            const result = await runBlock(page, block, folder, new URL(url).host)
-            printed = result.stdout
-            t.equal(result.code, 0, `${where} ${result.code === 0 ? 'runs' : `${result.stdout}${result.stderr}`}`)
-            ran++
-          } else if (block.words.has('output')) {
-            t.equal(differs(block.language, block.text.replace(ADDRESS, new URL(url).host), printed), undefined, `${where} is the printed output`)
-          }
-        }
-      } finally {
-        for (const service of services) await service.close()
-      }
-    }))
-    left = pages.flatMap(page => page.blocks).filter(({ norun }) => norun !== undefined).length
-  } finally {
-    model.close()
-    await host.close()
-  }
-  t.ok(ran > (PAGES === undefined ? 60 : 0), `${ran} blocks ran; ${left} give a reason not to`)
-})
-
-async function serve (page: Page, block: Block): Promise<Service> {
-  if (block.language === 'yaml') {
-    writeFileSync(join(folderOf(page), block.file ?? 'vac_config.yaml'), block.text)
-    return await startHost(folderOf(page), ['--config', block.file ?? 'vac_config.yaml'])
-  }
-  const port = await freePort()
-  return await startProgram(folderOf(page), program(page, block, text => text.replaceAll('8080', String(port))), port)
-}
-
-async function runBlock (page: Page, block: Block, folder: string, address: string) {
-  const change = (text: string): string => text.replace(ADDRESS, address).replaceAll('npx polyvac', 'polyvac')
-  if (block.language === 'sh') return await run(folder, 'bash', ['-euo', 'pipefail', '-c', change(block.text)])
-  return await run(folderOf(page), process.execPath, [program(page, block, change)])
-}
-
-function program (page: Page, block: Block, change: (text: string) => string): string {
-  const file = fileOf(page, block).replace(/\.tsx?$/, '.mjs')
-  writeFileSync(file, change(block.language === 'js' ? block.text : toJavaScript(block.text)))
-  return file
+  parseConfig(whole, join(workspace.folderOf(page), 'vac_config.yaml'), { ...BUILT_IN, env: { MODEL_KEY: 'x', PUBLIC_URL: '' } })
 }
 
 test('links have a target', t => {
@@ -227,7 +124,7 @@ test('callers get the codes and statuses that the reference lists', async t => {
   const { remedies } = await import(`${root}/docs/remedies.mjs`) as { remedies: Record<string, { seen: string }> }
   const listed = new Map([...readPage('docs/reference/errors.md').lines.join('\n').matchAll(/^### (\w+)\n\n`\1`, status (\w+),/gm)].map(([, code, status]) => [code, Number(status)]))
   t.strictSame([...listed.keys()], Object.entries(remedies).filter(([, { seen }]) => seen === 'caller').map(([code]) => code))
-  const folder = join(work, 'errors')
+  const folder = join(workspace.folder, 'errors')
   mkdirSync(folder)
   writeFileSync(join(folder, 'vac_config.yaml'), 'kind: vacConfig\nvac: { echo: { interpreter: echo } }\n')
   const host = await startHost(folder)

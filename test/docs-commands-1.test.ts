@@ -1,0 +1,3 @@
+import { testCommands } from './fixtures/doc-commands.js'
+
+testCommands(1)
