@@ -7,7 +7,7 @@ import { test } from 'tap'
 import { parse as parseYaml } from 'yaml'
 import { migrate } from '../packages/tasks/src/sqlite/tables.js'
 import { isRun, pages, scripts, Workspace } from './fixtures/doc-programs.js'
-import { allPages, readPage, root, type Page } from './fixtures/pages.js'
+import { allPages, readPage, root, testedPages, type Page } from './fixtures/pages.js'
 import { run, startHost } from './fixtures/service.js'
 
 const BUILT_IN = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] }
