@@ -45,8 +45,12 @@ test('each entry point states which of its exports are public', t => {
 
 test('the workflows run on the versions of Node.js that are supported, and publish with provenance', t => {
   const ci = parse(read('.github/workflows/ci.yml'))
-  t.strictSame(ci.jobs.test.strategy.matrix.node, [20, 22, 24])
-  t.ok(ci.jobs.check.steps.some(({ run }: { run?: string }) => run === 'bash .ci/run'))
+  const shards = new Map<number, string[]>()
+  for (const { node, shard } of ci.jobs.test.strategy.matrix.include as Array<{ node: number, shard: string }>) shards.set(node, [...shards.get(node) ?? [], shard])
+  t.strictSame([...shards.keys()], [20, 22, 24])
+  for (const [node, found] of shards) t.strictSame(found, found.map((_shard, i) => `${i + 1}/${found.length}`), `all tests run on Node.js ${node}`)
+  const parts = [...read('.ci/run').matchAll(/^part (?:npm run |node scripts\/)(\w+)(?:\.mjs)?$/gm)].map(([, name]) => name)
+  t.strictSame(ci.jobs.check.strategy.matrix.part, parts, 'what .ci/run checks after the tests')
   const publish = parse(read('.github/workflows/publish.yml'))
   t.equal(publish.jobs.publish.permissions['id-token'], 'write')
   const changesets = JSON.parse(read('.changeset/config.json'))

@@ -89,9 +89,10 @@ test('the collector of the example takes the traces and metrics that the host se
     t.strictSame([pipeline.receivers, pipeline.exporters], [Object.keys(receivers), Object.keys(exporters)])
   }
   t.ok(isTelemetryWanted(environment))
-  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const versions = { ...dependencies, ...devDependencies }
   for (const name of ['api', 'exporter-prometheus', 'sdk-node'].map(name => `@opentelemetry/${name}`)) {
-    t.ok(build.dockerfile_inline.includes(` ${name}@${devDependencies[name]}`), `${name} has the version of the tests`)
+    t.ok(build.dockerfile_inline.includes(` ${name}@${versions[name]}`), `${name} has the version of the tests`)
   }
   t.end()
 })

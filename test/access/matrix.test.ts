@@ -67,14 +67,17 @@ test('each route and method has rows, and each caller of each row sees what it m
   }
   for (const [protocol, rows] of byProtocol) {
     await t.test(protocol, async t => {
+      // an assertion for each of the thousands of cells would cost more than the requests
+      const problems: Cell[] = []
       for (const row of rows) {
         for await (const cell of checkRow(row, { wire, world, authorizationOf })) {
           cells.push(cell)
-          if (cell.problem === undefined) t.pass(cell.name)
-          else t.fail(cell.name, { problem: cell.problem })
+          if (cell.problem !== undefined) problems.push(cell)
         }
       }
+      t.strictSame(problems, [])
     })
   }
+  t.ok(cells.length > rows.length, 'rows have several cells')
   t.comment(`${cells.length} cells of ${rows.length} rows: ${countsOf(cells)}`)
 })

@@ -12,8 +12,8 @@ const COMPARISON = /\bowner\b\)? *[!=]== *(?! |undefined|null|'')|[!=]== *[\w.?!
 /** Lines that match and decide about no access, by what stands in them, with the reason. */
 const OTHERS: ReadonlyArray<readonly [file: string, part: string, reason: string]> = [
   ['packages/a2a/src/push/recent-deliveries.ts', '?.owner === owner', 'counts the share of an owner'],
-  ['packages/a2a/src/tasks/task-streams.ts', 'held.owner !== owner', 'finds the readers of an owner that holds too much'],
-  ['packages/a2a/src/tasks/task-streams.ts', 'charsOf.get(owner) === most', 'finds the owner that holds most'],
+  ['packages/a2a/src/tasks/stream-quota.ts', 'held.owner !== owner', 'finds the readers of an owner that holds too much'],
+  ['packages/a2a/src/tasks/stream-quota.ts', 'charsOf.get(owner) === most', 'finds the owner that holds most'],
   ['packages/auth/src/token-authentication.ts', 'principal?.owner === owner', 'finds the entry of a credential'],
   ['packages/core/src/access/principal.ts', 'owner.trim() !== owner', 'checks the form of a name'],
   ['packages/core/src/basics/tool-name.ts', '__x`)} would mean', 'the text of a message'],
@@ -28,6 +28,7 @@ const OTHERS: ReadonlyArray<readonly [file: string, part: string, reason: string
   ['packages/mcp-server/src/lists/distinct-names.ts', 'owner !== position', 'the position of a source'],
   ['packages/mcp-server/src/methods/listen.ts', 'of.owner !== call.principal?.owner', 'notifies the streams of the owner whose lists changed'],
   ['packages/tasks/src/basics/owner-key.ts', 'owner === ANYONE', 'keeps principals off the key of callers without identity'],
+  ['packages/tasks/src/basics/owner-share.ts', 'owner === ANYONE', 'gives the callers without identity the whole'],
   ['packages/tasks/src/postgres/worker.ts', 'row.owner === owner', 'counts the share of an owner'],
   ['packages/tasks/src/sqlite/outbox-rows.ts', 'full.owner === owner', 'counts the share of an owner'],
   ['apps/host/src/protocols.ts', 'vacs.list().map(', 'names the scopes that clients may ask for'],

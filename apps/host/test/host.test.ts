@@ -129,7 +129,7 @@ test('service.protocols switches protocols off, which answer 501 in their format
     t.strictSame(response.json(), { error: { message, type: 'server_error', param: null, code: 'protocol_not_enabled' } })
   }
   t.notMatch(Object.keys(((await withoutOpenai.inject('/openapi.json')).json() as { paths: object }).paths).join(), /openai/)
-  t.match((await withoutOpenai.inject({ url: '/', headers: { accept: 'text/html' } })).body, /<form[^]*\/vac\/a/)
+  t.match((await withoutOpenai.inject({ url: '/', headers: { accept: 'text/html' } })).body, /\/vac\/a/)
   t.notMatch((await withoutOpenai.inject({ url: '/', headers: { accept: 'text/html' } })).body, /openai/)
 
   const withoutDirect = await hostWith({ direct: false, openai: { keep_alive: 0 } })
@@ -138,7 +138,7 @@ test('service.protocols switches protocols off, which answer 501 in their format
     const response = await withoutDirect.inject(request)
     t.match([response.statusCode, response.json()], [501, { error: { code: 'PROTOCOL_NOT_ENABLED', message: 'direct not enabled: set service.protocols.direct', requestId: /./ } }])
   }
-  t.notMatch((await withoutDirect.inject({ url: '/', headers: { accept: 'text/html' } })).body, /<form|\/vac\//)
+  t.notMatch((await withoutDirect.inject({ url: '/', headers: { accept: 'text/html' } })).body, /\/vac\//)
   t.match((await (await hostWith({ openai: {} })).inject(openai)).statusCode, 200)
 
   for (const [protocols, problem] of [

@@ -59,7 +59,11 @@ function takesJsonSchema ({ validatorCompiler }: FastifyInstance): boolean {
 
 /** Names the protocol of the routes of a scope, for `protocolOf`. Call it before they are added. */
 export function labelRoutes (scope: FastifyInstance, protocol: string): void {
-  scope.addHook('onRoute', route => { route.config = { ...route.config, protocol } as NonNullable<typeof route.config> })
+  scope.addHook('onRoute', route => {
+    // a copy of the descriptors: `describeRoutes` defines a getter, which a spread would lose
+    const config = Object.defineProperties({}, Object.getOwnPropertyDescriptors(route.config ?? {}))
+    route.config = Object.assign(config, { protocol }) as NonNullable<typeof route.config>
+  })
 }
 
 /** The protocol of the route of a request; undefined for a route of the application, and where no route matches. */
