@@ -85,8 +85,8 @@ export async function consumer (packed, temporary, check) {
     })
   }
   await check('a strict TypeScript program compiles, and a missing option does not', async () => {
-    const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-    await npm(['install', '--save-dev', '--ignore-scripts', ...['typescript', '@types/node'].map(name => `${name}@${devDependencies[name]}`)], folder)
+    const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    await npm(['install', '--save-dev', '--ignore-scripts', ...['typescript', '@types/node'].map(name => `${name}@${dependencies[name]}`)], folder)
     await run(process.execPath, [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', '.'], { cwd: folder })
   })
 }

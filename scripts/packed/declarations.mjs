@@ -48,9 +48,9 @@ export async function declarations (packed, temporary, check) {
   const folder = join(temporary, 'declarations')
   await mkdir(folder)
   const dependencies = Object.fromEntries([...packed.keys()].map(name => [name, '']))
-  const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const { dependencies: versions } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   await writeFile(join(folder, 'package.json'), JSON.stringify({
-    name: 'declarations', private: true, type: 'module', dependencies, devDependencies: { '@types/node': devDependencies['@types/node'] }
+    name: 'declarations', private: true, type: 'module', dependencies, devDependencies: { '@types/node': versions['@types/node'] }
   }))
   await check('all packages install in an empty project', () => install(folder, packed))
 

@@ -18,11 +18,14 @@ interface Sdk {
 /** A reader, and the private list of its option `metricProducers`. */
 type Reader = Pick<MetricReader, 'selectAggregationTemporality'> & { readonly _metricProducers?: MetricProducer[] }
 
-/** Version 0.301 no longer exports the packages that it is made of. */
+/**
+ * Version 0.301 no longer exports the packages that it is made of. Their types are not named here: the declarations of
+ * this package compile without them.
+ */
 interface SdkModule {
   readonly NodeSDK: new (options: object) => Sdk
-  readonly metrics?: MetricsSdk
-  readonly node?: TracesSdk
+  readonly metrics?: object
+  readonly node?: object
 }
 
 /** Whether the standard variables of OpenTelemetry ask for spans or metrics. */
@@ -63,7 +66,7 @@ export async function startSdk (module: SdkModule, options: object = {}): Promis
   const { NodeSDK, metrics } = module
   const sampled = await keepSampled(module)
   const sdk = new NodeSDK({ ...options, ...sampled })
-  const totals = sendTotals(sdk, metrics)
+  const totals = sendTotals(sdk, metrics as MetricsSdk | undefined)
   sdk.start()
   const api = await import('@opentelemetry/api')
   const stopMeter = useMeter(api.metrics.getMeter('polyvac', version), totals)
@@ -85,7 +88,7 @@ async function keepSampled ({ node }: SdkModule) {
   // an SDK without an exporter makes no spans: the sampler of another tracer provider decides
   if (ratio === undefined || isSilent || node === undefined) return { contextManager: new SampledContexts(() => true) }
   const { SampledIds } = await import('./sampled-ids.js')
-  const idGenerator = new SampledIds(node, ratio)
+  const idGenerator = new SampledIds(node as TracesSdk, ratio)
   return { idGenerator, contextManager: new SampledContexts(idGenerator.keepsNext) }
 }
 
