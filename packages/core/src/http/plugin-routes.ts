@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
+import type { FastifyInstance, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import { jsonSerializer } from './app-responses.js'
 import { MethodNotAllowedError } from '../basics/errors.js'
 import { schemaValidator } from './validation.js'
@@ -39,13 +39,16 @@ export function describeRoutes (scope: FastifyInstance, openapi: boolean): void 
   scope.setValidatorCompiler(schemaValidator)
   scope.setSerializerCompiler(jsonSerializer)
   scope.addHook('onRoute', route => {
-    const config = { ...route.config }
-    if (!('swaggerTransform' in config)) {
-      // read when the document is made: the application may set its compiler after the plugin
-      Object.defineProperty(config, 'swaggerTransform', { get: () => hasCompiler || !takesJsonSchema(app) ? false : undefined })
-    }
-    route.config = config as NonNullable<typeof route.config>
+    if ('swaggerTransform' in (route.config ?? {})) return
+    // read when the document is made: the application may set its compiler after the plugin
+    extendConfig(route, { swaggerTransform: { get: () => hasCompiler || !takesJsonSchema(app) ? false : undefined } })
   })
+}
+
+/** Adds properties to the config of a route, whose object several routes may share; a spread would read the getters. */
+function extendConfig (route: RouteOptions, properties: PropertyDescriptorMap): void {
+  const config: object = Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(route.config ?? {}), ...properties })
+  route.config = config as NonNullable<typeof route.config>
 }
 
 /** Whether the validator compiler of the application takes JSON Schema, as that of Fastify does. */
@@ -59,11 +62,7 @@ function takesJsonSchema ({ validatorCompiler }: FastifyInstance): boolean {
 
 /** Names the protocol of the routes of a scope, for `protocolOf`. Call it before they are added. */
 export function labelRoutes (scope: FastifyInstance, protocol: string): void {
-  scope.addHook('onRoute', route => {
-    // a copy of the descriptors: `describeRoutes` defines a getter, which a spread would lose
-    const config = Object.defineProperties({}, Object.getOwnPropertyDescriptors(route.config ?? {}))
-    route.config = Object.assign(config, { protocol }) as NonNullable<typeof route.config>
-  })
+  scope.addHook('onRoute', route => { extendConfig(route, { protocol: { value: protocol, enumerable: true } }) })
 }
 
 /** The protocol of the route of a request; undefined for a route of the application, and where no route matches. */
