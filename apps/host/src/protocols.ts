@@ -1,8 +1,9 @@
-import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, HTTPMethods, RouteHandlerMethod } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync } from 'fastify'
 import type { Vacs } from '@polyvac/core'
 import type { StateKey } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { HostOptions, Settings } from './host-options.js'
+import { answerDisabled, type Disabled } from './disabled-routes.js'
 import type { HostTasks, TaskSettings } from './tasks/host-tasks.js'
 import { toNumber } from './tasks/open-tasks.js'
 
@@ -31,7 +32,7 @@ interface Protocol {
   readonly package: string
   readonly switch: 'enable_a2a_agent' | 'enable_mcp_server' | 'mcp_servers' | 'enable_playground'
   /** The host answers these with 501 where the plugin is not registered (contract, section 3). */
-  readonly routes: ReadonlyArray<readonly [HTTPMethods | HTTPMethods[], string]>
+  readonly routes: Disabled['routes']
   readonly error: { readonly code: string, readonly message: string }
   /** The protocol of these routes, in metrics. */
   readonly protocol?: string
@@ -125,7 +126,7 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
       continue
     }
     if (on) reportMissing(app.log, protocol)
-    if (on || !['mcp_servers', 'enable_playground'].includes(protocol.switch)) answerDisabled(app, protocol)
+    if (on || !['mcp_servers', 'enable_playground'].includes(protocol.switch)) await answerDisabled(app, { ...protocol, toBody: () => ({ error: protocol.error }) })
   }
   return loaded
 }
@@ -243,11 +244,4 @@ export function isOn (value: unknown): boolean {
 function reportMissing (log: FastifyBaseLogger, protocol: Protocol): void {
   log.error({ switch: protocol.switch, package: protocol.package },
     `${protocol.switch} is set, but the package ${protocol.package} is not installed: its routes answer 501`)
-}
-
-function answerDisabled (app: FastifyInstance, { routes, error, protocol }: Protocol): void {
-  for (const [method, url] of routes) {
-    const handler: RouteHandlerMethod = async (_request, reply) => await reply.code(501).send({ error })
-    app.route({ method, url, exposeHeadRoute: false, schema: { hide: true }, config: { protocol } as object, handler })
-  }
 }

@@ -1,6 +1,6 @@
-import { labelRoutes } from '@polyvac/core/plugin'
 import { PROTOCOLS, protocolProblem, type ChatProtocol, type ProtocolName, type ProtocolOptions } from '@polyvac/vac'
 import type { FastifyInstance } from 'fastify'
+import { answerDisabled } from './disabled-routes.js'
 import { HostOptionsError, ProtocolNotEnabledError } from './errors.js'
 import type { Settings } from './host-options.js'
 
@@ -19,25 +19,18 @@ export function vacProtocols ({ protocols = {} }: Settings['switches']): readonl
 /** Answers the routes of the protocols that are off with 501, in the format of each protocol. */
 export async function refuseOthers (app: FastifyInstance, choices: readonly Choice[]): Promise<void> {
   const on = namesOf(choices)
-  for (const protocol of Object.values(PROTOCOLS)) {
-    if (!on.some(name => name === protocol.name)) await app.register(async function protocolThatIsOff (scope) { refuse(scope, protocol) }, { prefix: protocol.prefix })
+  for (const { name, prefix, routes, toError } of Object.values<ChatProtocol>(PROTOCOLS)) {
+    if (on.some(other => other === name)) continue
+    const { code, statusCode: status, message } = new ProtocolNotEnabledError(name, name)
+    await answerDisabled(app, {
+      protocol: name,
+      prefix,
+      routes: routes({}).map(({ method, path }) => [method, path] as const),
+      toBody: requestId => toError({ status, body: { error: { code, message, requestId } } })
+    })
   }
 }
 
 export function namesOf (choices: readonly Choice[]): readonly ProtocolName[] {
   return choices.map(([name]) => name)
-}
-
-function refuse (scope: FastifyInstance, { name, routes, toError }: ChatProtocol): void {
-  const { code, statusCode: status, message } = new ProtocolNotEnabledError(name, name)
-  labelRoutes(scope, name)
-  for (const { method, path: url } of routes({})) {
-    scope.route({
-      method,
-      url,
-      exposeHeadRoute: false,
-      schema: { hide: true },
-      handler: async ({ id: requestId }, reply) => await reply.code(status).send(toError({ status, body: { error: { code, message, requestId } } }))
-    })
-  }
 }
