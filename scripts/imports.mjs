@@ -25,8 +25,8 @@ const ARROWS = {
   polyvac: ['core', 'auth', 'host']
 }
 
-/** What `npm start` compiles or runs in addition to the sources of packages. */
-const ALSO_RUN = ['docs/files-server.mjs', 'packages/playground/build.mjs', 'packages/playground/page', 'scripts/compile-sources.mjs']
+/** What `npm start` runs in addition to the sources. */
+const ALSO_RUN = ['docs/files-server.mjs', 'packages/playground/build.mjs', 'scripts/compile.mjs', 'scripts/compile-sources.mjs']
 
 /** Each import: `{ from, to, type }`; paths from the root, or `to` is a package name; `type` where it is erased. */
 export function importsOfSources () {
@@ -137,8 +137,7 @@ export function impureProtocols (imports) {
 
 /** Imports of what builds and runs: `{ from, to }`, `to` a package. */
 export function importsOfPackages (imports) {
-  const files = ALSO_RUN.flatMap(path => /\.mjs$/.test(path) ? [path] : readdirSync(join(root, path), { recursive: true, encoding: 'utf8' }).map(name => `${path}/${name}`))
-  const also = files.filter(file => /\.(?:mjs|tsx?)$/.test(file)).flatMap(from =>
+  const also = ALSO_RUN.flatMap(from =>
     ts.preProcessFile(readFileSync(join(root, from), 'utf8'), true, true).importedFiles.map(({ fileName: to }) => ({ from, to })))
   return [...imports, ...also].flatMap(({ from, to }) => {
     const [name] = /^(?:@[^/]+\/)?[^/]+/.exec(to) ?? []

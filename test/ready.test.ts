@@ -14,7 +14,7 @@ async function checkout (t: Test): Promise<{ folder: string, ready: (...args: st
     await mkdir(join(folder, file, '..'), { recursive: true })
     await writeFile(join(folder, file), text)
   }
-  for (const name of ['scripts/ready.mjs', 'scripts/compile-sources.mjs', 'tsconfig.base.json']) await cp(join(root, name), join(folder, name))
+  for (const name of ['scripts/ready.mjs', 'scripts/compile.mjs', 'scripts/compile-sources.mjs', 'tsconfig.base.json']) await cp(join(root, name), join(folder, name))
   await write('package-lock.json', '{}')
   await write('packages/playground/build.mjs', 'export const buildPage = async () => {}')
   await write('packages/one/src/index.ts', 'export const one: number = 1\n')
