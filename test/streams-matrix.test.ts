@@ -6,7 +6,6 @@ import { connect } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
-import { createParser } from 'eventsource-parser'
 import { a2aPlugin } from '@polyvac/a2a'
 import { createVacs } from '@polyvac/core'
 import { OpenStreams } from '@polyvac/core/plugin'
@@ -14,6 +13,7 @@ import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import { until } from './fixtures/until.js'
+import { messagesOf } from './probes/events.mjs'
 
 const TEXT = 'Hi 👍🏽 日本 😀, \u{10ffff}é\n\n🇩🇪!'
 
@@ -29,11 +29,7 @@ interface Form {
 
 type Json = Record<string, any>
 
-const dataOf = (body: string): Json[] => {
-  const events: Json[] = []
-  createParser({ onEvent: ({ data }) => { if (data !== '[DONE]') events.push(JSON.parse(data) as Json) } }).feed(body)
-  return events
-}
+const dataOf = (body: string): Json[] => messagesOf(body).flatMap(({ data }) => data === '[DONE]' ? [] : [JSON.parse(data) as Json])
 const joined = (body: string, pick: (event: Json) => unknown): string => dataOf(body).map(event => pick(event) ?? '').join('')
 const partsOf = (update: Json | undefined): string => update?.artifact.parts.map(({ text = '' }: Json) => text).join('') ?? ''
 const call = (method: string, params: object): object => ({ jsonrpc: '2.0', id: 1, method, params })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { Worker } from 'node:worker_threads'
+import { jsonOf as parseJson } from '../../test/probes/events.mjs'
 
 const agent = new Agent({ keepAlive: true, maxSockets: 24, maxFreeSockets: 24 })
 const MAX_READ = 1024 * 1024
@@ -41,13 +42,7 @@ export const post = (url, path, body, headers = {}, more = {}) => send(url, {
 })
 
 /** The JSON of a response; undefined where it is not JSON. */
-export function jsonOf ({ text }) {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
+export const jsonOf = ({ text }) => parseJson(text)
 
 export const rpc = (method, params, id = 1) => ({ jsonrpc: '2.0', id, method, params })
 const MCP_HEADERS = { accept: 'application/json, text/event-stream' }

@@ -1,11 +1,15 @@
 import { createParser } from 'eventsource-parser'
 
+/** The events of an event stream, `{ id, event, data }`, `data` as text. */
+export function messagesOf (body) {
+  const messages = []
+  createParser({ onEvent: message => { messages.push(message) } }).feed(body)
+  return messages
+}
+
 /** The events of an event stream, `{ event, data }`, with JSON parsed. */
 export function eventsOf (body) {
-  const events = []
-  const parser = createParser({ onEvent: ({ event, data }) => { events.push({ event, data: jsonOf(data) ?? data }) } })
-  parser.feed(body)
-  return events
+  return messagesOf(body).map(({ event, data }) => ({ event, data: jsonOf(data) ?? data }))
 }
 
 /** The value of a JSON text; undefined for any other text. */
