@@ -39,7 +39,7 @@ export const group = {
         const ready = await until(async () => (await context.send({ path: '/ready' })).status === 200)
         return { ready, seen: await ask(context, 'Who counts the ships at night?') }
       },
-      holds: ({ ready, seen }) => [...ready ? [] : ['not ready after 60 s'], ...seen.text.includes('lighthouse') ? [] : [`${seen.status} ${seen.text.slice(0, 200)}`]]
+      holds: ({ ready, seen }) => [...ready ? [] : ['not ready'], ...seen.text.includes('lighthouse') ? [] : [`${seen.status} ${seen.text.slice(0, 200)}`]]
     },
     {
       name: 'a link that leads out of the folder',
@@ -53,7 +53,6 @@ export const group = {
     },
     {
       name: 'files become FIFOs while the host runs',
-      ms: 90_000,
       async attack () {
         for (let i = 0; i < FIFOS; i++) {
           const path = join(context.host.folder, `docs/later-${i}.md`)
@@ -70,7 +69,7 @@ export const group = {
         return { tried: FIFOS, reads, seen: await ask(context, 'Who counts the ships at night?'), added: await follows(context) }
       },
       holds: ({ seen, added, reads }) => [
-        ...seen.text.includes('lighthouse') ? [] : [`${seen.status} ${seen.text.slice(0, 200)}`], ...added ? [] : ['a new file is not found after 30 s'],
+        ...seen.text.includes('lighthouse') ? [] : [`${seen.status} ${seen.text.slice(0, 200)}`], ...added ? [] : ['a new file is not found'],
         ...reads.filter(({ status }) => status === 0 || status >= 500).slice(0, 2).map(({ status, text }) => `reading one: ${status} ${text.slice(0, 100)}`)
       ],
       repro: 'mv a FIFO over 8 indexed files; read them as resources; SIGTERM'

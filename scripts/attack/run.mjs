@@ -138,7 +138,7 @@ async function runGroup (name) {
       let problems
       const entryAt = Date.now()
       try {
-        const seen = await within(entry.attack(context), Math.max(entry.ms ?? 0, MAX_ENTRY_MS))
+        const seen = await within(entry.attack(context), entry.ms ?? MAX_ENTRY_MS)
         result.tried += seen?.tried ?? 1
         if (seen?.note !== undefined) context.notes.push(seen.note)
         problems = [await entry.holds?.(seen, context) ?? []].flat()

@@ -4,7 +4,6 @@ import { soak } from '../soak.mjs'
 export const group = {
   entries: () => [{
     name: 'mixed traffic with aborts',
-    ms: 150_000,
     async attack () {
       const { requests, problems, text } = await soak({ minutes: 0.5 })
       return { tried: requests, problems, note: text }
