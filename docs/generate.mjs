@@ -131,32 +131,21 @@ function interfaceTable (file, name, wanted = () => true) {
   return table(['Option', 'Meaning', 'Required'], rows)
 }
 
-function sources () {
-  const folders = [...readdirSync(new URL('packages/', root)).sort().map(name => `packages/${name}/src/`), 'apps/host/src/', 'apps/polyvac/src/']
-  return folders.map(folder => ({
-    folder, files: readdirSync(new URL(folder, root), { recursive: true }).map(String).filter(name => name.endsWith('.ts')).sort()
-  }))
-}
-
 /** What the memory budget counts, by package. */
 function budgetTable () {
-  return table(['Counted', 'Package'], sources().flatMap(({ folder, files }) => {
-    const parts = files.flatMap(name => [...read(folder + name).matchAll(/memoryBudget\.hold\('([^']+)'/g)].map(([, part]) => part))
-    return [...new Set(parts)].map(part => [part, `\`${folder.split('/').at(-3)}\``])
-  }))
+  const rows = sourcesOfPackages().flatMap(({ file, text }) =>
+    [...text.matchAll(/memoryBudget\.hold\('([^']+)'/g)].map(([, part]) => [part, `\`${file.split('/')[1]}\``]))
+  return table(['Counted', 'Package'], [...new Map(rows.map(row => [row.join(), row])).values()])
 }
 
 /** Every code of the source, with its status; what it means and what to do about it stand in remedies.mjs. */
 export function codesOfSource () {
   const codes = new Map()
-  for (const { folder, files } of sources()) {
-    for (const name of files) {
-      const text = read(`${folder}${name}`)
-      for (const [, code, rest] of text.matchAll(/createError(?:<[^>]*>)?\(\s*'([A-Z0-9_]+)',([^]*?)\)\n/g)) {
-        codes.set(code, Number(/(\d{3})(?:, \{[^}]*\})?\s*$/.exec(rest)?.[1] ?? 500))
-      }
-      for (const [, code] of text.matchAll(/\bcode: '([A-Z][A-Z0-9_]+)'/g)) if (!codes.has(code)) codes.set(code, undefined)
+  for (const { text } of sourcesOfPackages()) {
+    for (const [, code, rest] of text.matchAll(/createError(?:<[^>]*>)?\(\s*'([A-Z0-9_]+)',([^]*?)\)\n/g)) {
+      codes.set(code, Number(/(\d{3})(?:, \{[^}]*\})?\s*$/.exec(rest)?.[1] ?? 500))
     }
+    for (const [, code] of text.matchAll(/\bcode: '([A-Z][A-Z0-9_]+)'/g)) if (!codes.has(code)) codes.set(code, undefined)
   }
   return codes
 }
