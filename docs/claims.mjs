@@ -2,7 +2,7 @@
 // test/docs.test.ts looks for the text on the page and calls the check, so neither the code nor the page can change
 // without the other. A sentence of a page that denies something (see DENIAL) needs a row here.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { VacConfigFile } from '@polyvac/core'
+import { HostConfigFile } from '@polyvac/host'
 import { LEGACY_REVISIONS, MODERN_REVISIONS, UI_EXTENSION } from '@polyvac/mcp-protocol'
 import { sourcesOfPackages } from './attribution.mjs'
 import { limits } from './limits.mjs'
@@ -14,7 +14,7 @@ export const UNPUBLISHED = /\bnot (?:published(?: to npm)?|on npm) yet\b/i
 const root = new URL('..', import.meta.url)
 const read = path => readFileSync(new URL(path, root), 'utf8')
 const exists = path => existsSync(new URL(path, root))
-const service = VacConfigFile.properties.service.properties
+const service = HostConfigFile.properties.service.properties
 const sources = sourcesOfPackages(['src', 'page'])
 const inSources = (words, of = '') => sources.some(({ file, text }) => file.startsWith(of) && text.includes(words))
 const exportsOf = name => Object.keys(JSON.parse(read(`packages/${name}/package.json`)).exports)

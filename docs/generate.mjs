@@ -5,9 +5,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { VacConfigFile } from '@polyvac/core'
 import { METRICS } from '@polyvac/core/plugin'
-import { createHost, openApiOf } from '@polyvac/host'
+import { createHost, HostConfigFile, openApiOf } from '@polyvac/host'
 import { features, LEGACY_REVISIONS, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
 import { transitions } from '@polyvac/tasks'
 import { measured, replicas, shard } from './capacity.mjs'
@@ -23,23 +22,23 @@ const read = path => readFileSync(new URL(path, root), 'utf8')
 const CAPACITY_HEAD = ['Replicas', 'Tasks/s', 'Events/s', 'Connections', 'Cores for tasks', 'Cores for notifications', 'Events of 7 days']
 
 const parts = {
-  'configuration: file': () => schemaTable(VacConfigFile),
-  'configuration: service': () => schemaTable(VacConfigFile.properties.service),
-  'configuration: tasks': () => schemaTable(VacConfigFile.properties.service.properties.tasks),
-  'configuration: a2a': () => schemaTable(VacConfigFile.properties.service.properties.a2a),
-  'configuration: a2a.grpc': () => schemaTable(VacConfigFile.properties.service.properties.a2a.properties.grpc),
-  'configuration: connections': () => schemaTable(VacConfigFile.properties.service.properties.connections),
-  'configuration: auth': () => schemaTable(VacConfigFile.properties.service.properties.auth),
-  'configuration: auth.tokens': () => schemaTable(VacConfigFile.properties.service.properties.auth.properties.tokens.items),
-  'configuration: auth.jwt': () => schemaTable(VacConfigFile.properties.service.properties.auth.properties.jwt),
-  'configuration: limits': () => schemaTable(VacConfigFile.properties.service.properties.limits),
-  'configuration: limits.owner': () => schemaTable(VacConfigFile.properties.service.properties.limits.properties.owner),
-  'configuration: limits.address': () => schemaTable(VacConfigFile.properties.service.properties.limits.properties.address),
-  'configuration: push': () => schemaTable(VacConfigFile.properties.service.properties.push),
-  'configuration: mcp_servers': () => schemaTable(VacConfigFile.properties.service.properties.mcp_servers.anyOf[0].items),
-  'configuration: vac': () => schemaTable(VacConfigFile.properties.vac.patternProperties['^(.*)$']),
-  'configuration: openai': () => schemaTable(VacConfigFile.properties.vac.patternProperties['^(.*)$'].properties.openai),
-  'configuration: memory': () => schemaTable(VacConfigFile.properties.vac.patternProperties['^(.*)$'].properties.memory.items.patternProperties['^(.*)$']),
+  'configuration: file': () => schemaTable(HostConfigFile),
+  'configuration: service': () => schemaTable(HostConfigFile.properties.service),
+  'configuration: tasks': () => schemaTable(HostConfigFile.properties.service.properties.tasks),
+  'configuration: a2a': () => schemaTable(HostConfigFile.properties.service.properties.a2a),
+  'configuration: a2a.grpc': () => schemaTable(HostConfigFile.properties.service.properties.a2a.properties.grpc),
+  'configuration: connections': () => schemaTable(HostConfigFile.properties.service.properties.connections),
+  'configuration: auth': () => schemaTable(HostConfigFile.properties.service.properties.auth),
+  'configuration: auth.tokens': () => schemaTable(HostConfigFile.properties.service.properties.auth.properties.tokens.items),
+  'configuration: auth.jwt': () => schemaTable(HostConfigFile.properties.service.properties.auth.properties.jwt),
+  'configuration: limits': () => schemaTable(HostConfigFile.properties.service.properties.limits),
+  'configuration: limits.owner': () => schemaTable(HostConfigFile.properties.service.properties.limits.properties.owner),
+  'configuration: limits.address': () => schemaTable(HostConfigFile.properties.service.properties.limits.properties.address),
+  'configuration: push': () => schemaTable(HostConfigFile.properties.service.properties.push),
+  'configuration: mcp_servers': () => schemaTable(HostConfigFile.properties.service.properties.mcp_servers.anyOf[0].items),
+  'configuration: vac': () => schemaTable(HostConfigFile.properties.vac.patternProperties['^(.*)$']),
+  'configuration: openai': () => schemaTable(HostConfigFile.properties.vac.patternProperties['^(.*)$'].properties.openai),
+  'configuration: memory': () => schemaTable(HostConfigFile.properties.vac.patternProperties['^(.*)$'].properties.memory.items.patternProperties['^(.*)$']),
   'configuration: folder': () => interfaceTable('packages/documents/src/folder/folder-options.ts', 'FolderOptions', name => ['path', 'extensions', 'ignore', 'k'].includes(name)),
   'options: createVacs': () => interfaceTable('packages/core/src/registry/vacs.ts', 'VacsOptions'),
   'options: vacPlugin': () => interfaceTable('packages/vac/src/options.ts', 'VacPluginOptions'),

@@ -1,4 +1,4 @@
-import { parseConfig } from '@polyvac/core'
+import { parseConfig } from '@polyvac/host'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,5 +1,4 @@
-import { parseConfig } from '@polyvac/core'
-import { createHost } from '@polyvac/host'
+import { createHost, parseConfig } from '@polyvac/host'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

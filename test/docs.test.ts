@@ -1,4 +1,4 @@
-import { parseConfig } from '@polyvac/core'
+import { parseConfig } from '@polyvac/host'
 import { openDatabase } from '@polyvac/sqlite'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -10,7 +10,6 @@ import { isRun, pages, scripts, Workspace } from './fixtures/doc-programs.js'
 import { allPages, readPage, root, testedPages, type Page } from './fixtures/pages.js'
 import { run, startHost } from './fixtures/service.js'
 
-const BUILT_IN = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] }
 const workspace = new Workspace('pages')
 
 test('every block is tested, or gives a reason', t => {
@@ -39,7 +38,7 @@ function checkYaml (page: Page, text: string): void {
   const value = parseYaml(text) as Record<string, unknown>
   if (!('kind' in value) && !('vac' in value) && !('service' in value)) return
   const whole = `${'kind' in value ? '' : 'kind: vacConfig\n'}${text}${'vac' in value ? '' : '\nvac: { docs: {} }\n'}`
-  parseConfig(whole, join(workspace.folderOf(page), 'vac_config.yaml'), { ...BUILT_IN, env: { MODEL_KEY: 'x', PUBLIC_URL: '' } })
+  parseConfig(whole, join(workspace.folderOf(page), 'vac_config.yaml'), { env: { MODEL_KEY: 'x', PUBLIC_URL: '' } })
 }
 
 test('links have a target', t => {

@@ -1,5 +1,5 @@
 // What the fuzzer feeds. `run` throws where the sentence `holds` does not.
-import { parseConfig } from '@polyvac/core'
+import { parseConfig } from '@polyvac/host'
 import { createHost } from '../../apps/host/dist/index.js'
 import { pathsOf } from '../../test/probes/index.mjs'
 import { Exchange } from '../../packages/mcp-gateway/dist/connections/http/exchange.js'

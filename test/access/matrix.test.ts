@@ -1,5 +1,4 @@
-import { readConfig } from '@polyvac/core'
-import { createHost } from '@polyvac/host'
+import { createHost, readConfig } from '@polyvac/host'
 import { LEGACY_REVISIONS } from '@polyvac/mcp-protocol'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'

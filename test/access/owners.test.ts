@@ -2,7 +2,7 @@ import type { Principal } from '@polyvac/core'
 import { mayUse, ownerProblem } from '@polyvac/core/plugin'
 import { createToken, jwtAuthentication, platformAuthentication, tokenAuthentication } from '@polyvac/auth'
 import { createGateway } from '@polyvac/mcp-gateway'
-import { createHost } from '@polyvac/host'
+import { createHost, parseConfig } from '@polyvac/host'
 import { ownerKey, ownerOfKey } from '@polyvac/tasks'
 import type { FastifyInstance } from 'fastify'
 import fc from 'fast-check'
@@ -78,7 +78,6 @@ test('a scope has one meaning: servers whose names would make it two are refused
   for (const [a, b] of [['git', 'git__hub'], ['git', 'git__'], ['git', 'git_'], ['a__b', 'a__b__c']] as const) {
     const servers = { [a]: { command: 'true' }, [b]: { command: 'true' } }
     t.throws(() => createGateway({ servers }), { code: 'MCP_GATEWAY_OPTIONS', message: /cannot both be served/ }, `${a}, ${b}`)
-    const { parseConfig } = await import('@polyvac/core')
     const text = `kind: vacConfig\nservice:\n  mcp_servers:\n    - { name: ${a}, command: "true" }\n    - { name: ${b}, command: "true" }\nvac: { x: {} }\n`
     t.throws(() => parseConfig(text, '/x.yaml'), { code: 'CONFIG_INVALID', message: /x\.yaml:5:.*cannot both be served/ }, `in a file: ${a}, ${b}`)
   }

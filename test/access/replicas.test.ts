@@ -1,5 +1,4 @@
-import { readConfig } from '@polyvac/core'
-import { createHost } from '@polyvac/host'
+import { createHost, readConfig } from '@polyvac/host'
 import { test } from 'tap'
 import { testDatabase } from '../fixtures/postgres.js'
 import { THINGS } from './callers.js'

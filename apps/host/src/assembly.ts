@@ -8,7 +8,8 @@ import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LoadTimeoutError, MemoryModuleError, NoMemoryError, WorkerFunctionError } from './errors.js'
-import { BUILT_IN, type HostOptions, type Settings } from './host-options.js'
+import { BUILT_IN } from './config/read-config.js'
+import type { HostOptions, Settings } from './host-options.js'
 
 /** The run-time objects of one set of settings: the registry's options, and what must be closed with it. */
 export interface Assembly {

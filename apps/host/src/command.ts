@@ -1,7 +1,9 @@
 // For the command polyvac only: what it uses of the host beside the public API. Private, no semantic versioning.
 export { createHost } from './create-host.js'
 export type { HostOptions, IndexingProgress, Settings } from './host-options.js'
-export { BUILT_IN, toSettings } from './host-options.js'
+export { toSettings } from './host-options.js'
+export { parseConfig, readConfig, type HostConfig } from './config/read-config.js'
+export type { ServiceConfig } from './config/service-config.js'
 export { gatewayProblems, openGateway, serversOf } from './gateway.js'
 export { checkAddress, listen } from './guards/listen.js'
 export { GRPC_HOST, isOn, loadPlugin, PROTOCOLS } from './protocols.js'

@@ -1,4 +1,4 @@
-import { ConfigError, createVacs, readConfig, type Config, type ConfigProblem, type Vacs, type VacsOptions } from '@polyvac/core'
+import { ConfigError, createVacs, type ConfigProblem, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
   boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
@@ -14,12 +14,13 @@ import { ConfiguredCallers, guardOperations, loadAuth, mcpAddress, publishMetada
 import { sendBrowserHeaders } from './guards/browser-headers.js'
 import { CallerCounts } from './guards/caller-counts.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './guards/connections.js'
+import { readConfig, type HostConfig } from './config/read-config.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
 import { bodyLimitOf, limitRequests } from './guards/limits.js'
 import { registerHome } from './routes/front-page/routes.js'
 import { guardHost } from './guards/host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
-import { BUILT_IN, HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
+import { HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
 import { measure, serveMetrics } from './telemetry/metrics.js'
 import { registerOpenApi } from './routes/openapi.js'
 import { missingProtocols, registerProtocols } from './protocols.js'
@@ -42,7 +43,7 @@ declare module 'fastify' {
 export interface PolyvacHost {
   readonly vacs: Vacs
   /** The current configuration; undefined where all options came from code. */
-  readonly config: Config | undefined
+  readonly config: HostConfig | undefined
   /** Memories and interpreters of the VACs. */
   readonly assembly: Assembly
   /** Packages of the protocols that are loaded. */
@@ -54,7 +55,7 @@ export interface PolyvacHost {
   /** The database of the tasks, without a password; undefined where they are not in one. */
   readonly database: string | undefined
   /** Replaces the configuration; on an error, which is thrown, the current one stays except for its credentials. */
-  reload (config: Config): Promise<void>
+  reload (config: HostConfig): Promise<void>
   /**
    * Notes that a changed file was refused, until the next reload: `/ready` shows that, and to administrators its
    * problems. Credentials that the file does not have any more end.
@@ -257,7 +258,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     if (err instanceof ConfigError && err.refused !== undefined) callers.applyRefused(err.refused)
   }
 
-  async function reload (next: Config, vacs: Vacs, withTools: (options: VacsOptions) => VacsOptions): Promise<void> {
+  async function reload (next: HostConfig, vacs: Vacs, withTools: (options: VacsOptions) => VacsOptions): Promise<void> {
     const nextSettings = toSettings(options, next)
     const { auth: nextAuth } = next.service
     // first: also where the rest fails, a credential that was removed ends
@@ -296,10 +297,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   }
 }
 
-async function configOf ({ config, vacs }: HostOptions): Promise<Config | undefined> {
+async function configOf ({ config, vacs }: HostOptions): Promise<HostConfig | undefined> {
   if (typeof config === 'object') return config
   if (config === undefined && vacs !== undefined) return undefined
-  return await readConfig(config ?? 'vac_config.yaml', BUILT_IN)
+  return await readConfig(config ?? 'vac_config.yaml')
 }
 
 function checkNames (exposed: readonly string[] | null | undefined, names: readonly string[]): void {

@@ -1,7 +1,8 @@
-import type { ServiceConfig, ToolAccess } from '@polyvac/core'
+import type { ToolAccess } from '@polyvac/core'
 import type { StateKey } from '@polyvac/core/plugin'
 import type { Gateway, McpServerConfig, SignInOptions } from '@polyvac/mcp-gateway'
 import type { FastifyBaseLogger } from 'fastify'
+import type { ServiceConfig } from './config/service-config.js'
 import type { Settings } from './host-options.js'
 import { isOn, loadPlugin } from './protocols.js'
 

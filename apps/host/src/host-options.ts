@@ -1,8 +1,10 @@
-import { ServiceConfig, type Authenticate, type Config, type Interpreter, type McpServerConfig, type VacConfig } from '@polyvac/core'
+import type { Authenticate, Interpreter, McpServerConfig, VacConfig } from '@polyvac/core'
 import { callback, flag, isRecord, optional, type OptionRule, type OptionRules } from '@polyvac/core/plugin'
 import type { ProtectedResource } from '@polyvac/mcp-server'
 import { Value } from '@sinclair/typebox/value'
 import type { FastifyServerOptions } from 'fastify'
+import type { HostConfig } from './config/read-config.js'
+import { ServiceConfig } from './config/service-config.js'
 
 /** The progress of indexing, with the name of the VAC. */
 export interface IndexingProgress {
@@ -80,8 +82,8 @@ export interface HostOptions {
   readonly push?: ServiceConfig['push'] | undefined
   /** The VACs, by name; instead of a configuration file. */
   readonly vacs?: readonly string[] | Readonly<Record<string, VacConfig>> | undefined
-  /** A configuration file, or the result of `readConfig`. Default, where no `vacs` are set: `vac_config.yaml`. */
-  readonly config?: string | Config | undefined
+  /** A configuration file, or the result of `readConfig` of this package. Default, where no `vacs` are set: `vac_config.yaml`. */
+  readonly config?: string | HostConfig | undefined
   /** Names the caller; undefined refuses the request with 401. */
   readonly authenticate?: Authenticate | undefined
   /**
@@ -129,7 +131,7 @@ export const HOST_OPTIONS = {
   state_key: switchRule('state_key'),
   push: switchRule('push'),
   vacs: optional('names, or entries by name', value => isList(value) || isRecord(value)),
-  config: optional('the path of a file, or what readConfig() returns', value => isText(value) || isRecord(value)),
+  config: optional('the path of a file, or what readConfig() of @polyvac/host returns', value => isText(value) || (isRecord(value) && Value.Check(ServiceConfig, value.service ?? {}))),
   authenticate: callback(),
   protectedResource: optional('an object', isRecord),
   server: optional('an object of Fastify options', isRecord),
@@ -151,11 +153,8 @@ export interface Settings {
   readonly vacInterpreter: Interpreter | string | undefined
 }
 
-/** Built-in names of interpreters and vectorstores. */
-export const BUILT_IN = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] } as const
-
 /** Joins options and configuration file; options in code take precedence. */
-export function toSettings (options: HostOptions, config: Config | undefined): Settings {
+export function toSettings (options: HostOptions, config: HostConfig | undefined): Settings {
   const { stream_interpreter: stream = 'documents', vac_interpreter: once, ...file } = config?.service ?? {}
   const code = Object.fromEntries(Object.entries({
     enable_a2a_agent: options.enable_a2a_agent,

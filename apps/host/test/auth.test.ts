@@ -1,11 +1,10 @@
 import { createToken } from '@polyvac/auth'
-import { parseConfig } from '@polyvac/core'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { until } from '../../../test/fixtures/until.js'
 import { test, type Test } from 'tap'
-import { createHost, type HostOptions } from '../src/index.js'
+import { createHost, parseConfig, type HostOptions } from '../src/index.js'
 import { emptyFolder, polyvac } from '../../../test/fixtures/command.js'
 import { pathsOf } from '../../../test/probes/index.mjs'
 

@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
-import { ConfigError, parseConfig, readConfig, VacConfigFile, type Authenticate } from '@polyvac/core'
+import { ConfigError, type Authenticate } from '@polyvac/core'
 import type { WeightedMemory } from '@polyvac/documents'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
-import { createHost, openApiOf, type HostOptions } from '../src/index.js'
+import { createHost, HostConfigFile, openApiOf, parseConfig, readConfig, type HostOptions } from '../src/index.js'
 import { missingProtocols, registerProtocols, type LoadPlugin } from '../src/protocols.js'
 import { registerReadiness } from '../src/routes/readiness.js'
 import { toSettings } from '../src/host-options.js'
@@ -384,7 +384,7 @@ test('each remedy that raises or sets something names a key of the configuration
     for (const [key, child] of Object.entries(properties ?? {})) collect(keys.add(key) && child)
     for (const child of Object.values(rest)) collect(child)
   }
-  collect(VacConfigFile)
+  collect(HostConfigFile)
   // beside the keys: a field of the body of /vac, and a variable of OpenTelemetry
   for (const other of ['stream_timeout', 'OTEL_SDK_DISABLED=true']) keys.add(other)
   const sources = await filesIn(fileURLToPath(new URL('../../..', import.meta.url)))
@@ -405,5 +405,5 @@ test('each remedy that raises or sets something names a key of the configuration
 
 test('the schema file for editors is the schema of the checks', async t => {
   const file = JSON.parse(await readFile(fileURLToPath(new URL('../vac_config.schema.json', import.meta.url)), 'utf8'))
-  t.strictSame(file, JSON.parse(JSON.stringify({ $schema: file.$schema, ...VacConfigFile })), 'node scripts/schema.mjs writes it')
+  t.strictSame(file, JSON.parse(JSON.stringify({ $schema: file.$schema, ...HostConfigFile })), 'node scripts/schema.mjs writes it')
 })

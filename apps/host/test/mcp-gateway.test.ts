@@ -1,5 +1,4 @@
 import { test, type Test } from 'tap'
-import { parseConfig } from '@polyvac/core'
 import type { McpServerConfig } from '@polyvac/mcp-gateway'
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -8,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { banner } from '../../polyvac/src/banner.js'
-import { createHost, type HostOptions } from '../src/index.js'
+import { createHost, parseConfig, type HostOptions } from '../src/index.js'
 import { until } from '../../../test/fixtures/until.js'
 
 const cli = fileURLToPath(new URL('../../polyvac/dist/cli.js', import.meta.url))

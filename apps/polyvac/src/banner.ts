@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '@polyvac/core'
+import type { HostConfig } from '@polyvac/host/command'
 import { gatewayProblems, type Gateway } from '@polyvac/host/command'
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -7,7 +7,7 @@ import { COMMAND_LINE } from './command-config.js'
 import { toPlainLines, toPlainText } from './terminal.js'
 
 /** The start-up banner: VACs, protocols and their URLs, as lines that can be pasted into a shell. */
-export function banner (app: FastifyInstance, config: Config, url: string): string {
+export function banner (app: FastifyInstance, config: HostConfig, url: string): string {
   const { vacs, assembly, protocols, vacProtocols, gateway, database } = app.polyvac
   const [first] = vacs.names
   const { auth } = config.service

@@ -1,4 +1,4 @@
-import { parseConfig, type Config } from '@polyvac/core'
+import { parseConfig, type HostConfig } from '@polyvac/host/command'
 import { resolve } from 'node:path'
 
 /** Programs and their words that start other programs: they do not name a server. */
@@ -14,7 +14,7 @@ const GENERIC = /^(?:index|main|server|cli|start|dist|build|src|lib|bin|node_mod
  * The configuration of `polyvac -- command arguments`: a gateway to one MCP server, at /mcp and over REST. Nothing is
  * kept in the working directory.
  */
-export function commandConfig (command: readonly string[]): Config {
+export function commandConfig (command: readonly string[]): HostConfig {
   const [program = '', ...args] = command
   const text = JSON.stringify({
     kind: 'vacConfig',

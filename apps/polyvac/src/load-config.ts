@@ -1,9 +1,9 @@
-import { parseConfig, readConfig, ConfigError, type Config } from '@polyvac/core'
+import { ConfigError } from '@polyvac/core'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { readBoundedFile } from '@polyvac/core/plugin'
-import { BUILT_IN } from '@polyvac/host/command'
+import { parseConfig, readConfig, type HostConfig } from '@polyvac/host/command'
 import { commandConfig } from './command-config.js'
 import type { Arguments } from './arguments.js'
 
@@ -17,7 +17,7 @@ const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'con
  * @throws CONFIG_INVALID
  */
 export async function loadConfig ({ config, target, serverCommand }: Pick<Arguments, 'config' | 'target'> & Partial<Arguments>,
-  env: NodeJS.ProcessEnv = process.env): Promise<Config> {
+  env: NodeJS.ProcessEnv = process.env): Promise<HostConfig> {
   if (serverCommand !== undefined) return commandConfig(serverCommand)
   if (config !== undefined) return await read(resolve(config), env)
   if (target !== undefined) {
@@ -42,13 +42,13 @@ function findIn (folder: string): string | undefined {
   return FILE_NAMES.map(name => join(folder, name)).find(path => existsSync(path))
 }
 
-async function read (file: string, env: NodeJS.ProcessEnv): Promise<Config>
-async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<Config | undefined>
-async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<Config | undefined> {
+async function read (file: string, env: NodeJS.ProcessEnv): Promise<HostConfig>
+async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<HostConfig | undefined>
+async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<HostConfig | undefined> {
   if (file === undefined) return undefined
   const dotenv = join(dirname(file), '.env')
   if (env === process.env && existsSync(dotenv)) await loadEnvironment(dotenv)
-  return await readConfig(file, { ...BUILT_IN, env })
+  return await readConfig(file, { env })
 }
 
 /** The largest `.env`, in bytes. */
@@ -61,7 +61,7 @@ async function loadEnvironment (file: string): Promise<void> {
 }
 
 /** The configuration for a folder without one: a VAC named after it, with A2A and the MCP server switched on. */
-export function folderConfig (folder: string, env: NodeJS.ProcessEnv = process.env): Config {
+export function folderConfig (folder: string, env: NodeJS.ProcessEnv = process.env): HostConfig {
   const title = basename(folder) || 'docs'
   const name = title.replace(/[^\p{L}\p{N}_-]+/gu, '-').replace(/^-+|-+$/g, '') || 'docs'
   // the tasks are kept in the database of the environment, beside the documents, or in memory where that folder cannot
@@ -80,7 +80,7 @@ export function folderConfig (folder: string, env: NodeJS.ProcessEnv = process.e
       }
     }
   })
-  return parseConfig(text.replaceAll('$', '$$$$'), join(folder, FILE_NAMES[0]!), BUILT_IN)
+  return parseConfig(text.replaceAll('$', '$$$$'), join(folder, FILE_NAMES[0]!))
 }
 
 function isWritable (folder: string): boolean {

@@ -1,5 +1,6 @@
 import closeWithGrace from 'close-with-grace'
-import { guardProcess, type ServiceConfig } from '@polyvac/core'
+import { guardProcess } from '@polyvac/core'
+import type { ServiceConfig } from '@polyvac/host/command'
 import type { FastifyInstance } from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'

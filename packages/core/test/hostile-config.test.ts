@@ -41,7 +41,7 @@ test('aliases that expand to millions of values are refused', async t => {
 })
 
 test('of very many problems the first twenty are reported', async t => {
-  const { problems, message, hasMore } = errorOf(`${KIND}service:\n${lines(20_000, i => `  key${i}: 1`)}\nvac: { a: {} }\n`)
+  const { problems, message, hasMore } = errorOf(`${KIND}${lines(20_000, i => `key${i}: 1`)}\nvac: { a: {} }\n`)
   t.equal(problems.length, 20)
   t.equal(hasMore, true)
   t.match(message, /there are more problems; these are the first ones$/)

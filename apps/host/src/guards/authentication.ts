@@ -1,6 +1,7 @@
-import type { Authenticate, Principal, RefusedAuth, ServiceConfig } from '@polyvac/core'
+import type { Authenticate, Principal, RefusedAuth } from '@polyvac/core'
 import { recheckCallers, requireAdmin } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ServiceConfig } from '../config/service-config.js'
 import { NoAuthMethodError } from '../errors.js'
 
 type Switches = Pick<ServiceConfig, 'auth' | 'trusted_proxies' | 'public_url'>

@@ -1,6 +1,6 @@
-import type { ServiceConfig } from '@polyvac/core'
 import { isMissingModule } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
+import type { ServiceConfig } from '../config/service-config.js'
 import { PackageMissingError } from '../errors.js'
 
 /** Headers of responses that pages of other origins may read. */

@@ -1,9 +1,9 @@
-import type { ServiceConfig } from '@polyvac/core'
 import { LinkedSet, LogGate, memoryBudget } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { getHeapStatistics } from 'node:v8'
+import type { ServiceConfig } from '../config/service-config.js'
 import { ADDRESS_PART, shareConnections, type IsProxy } from './address-connections.js'
 
 type Connections = NonNullable<ServiceConfig['connections']>

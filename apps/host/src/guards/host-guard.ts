@@ -1,8 +1,8 @@
 import { createError, isLoopbackHost } from '@polyvac/core/plugin'
-import type { ServiceConfig } from '@polyvac/core'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isIP } from 'node:net'
 import { hostname as machineName } from 'node:os'
+import type { ServiceConfig } from '../config/service-config.js'
 
 const HostNotAllowedError = createError<[string]>('HOST_NOT_ALLOWED',
   '%s is not a host name of this service; set service.public_url to the address under which callers reach it, or add the name to service.allowed_hosts', 403)

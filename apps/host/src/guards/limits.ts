@@ -1,9 +1,9 @@
 import underPressure from '@fastify/under-pressure'
-import type { ServiceConfig } from '@polyvac/core'
 import {
   addressBlock, auditRequest, CallPlace, Disconnects, isInner, memoryBudget, ownerOf, OwnerSlots, placeOf, setOwnerShare, setPlace, type CallerBound
 } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ServiceConfig } from '../config/service-config.js'
 import type { CallerCounts } from './caller-counts.js'
 import { HostOptionsError, OverloadedError, RateLimitError } from '../errors.js'
 import type { MinuteCounts } from './minute-counts.js'

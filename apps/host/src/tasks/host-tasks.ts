@@ -1,5 +1,5 @@
-import type { ServiceConfig } from '@polyvac/core'
 import type { SharedValues, TaskStore } from '@polyvac/tasks'
+import type { ServiceConfig } from '../config/service-config.js'
 
 export type TaskSettings = NonNullable<ServiceConfig['tasks']>
 

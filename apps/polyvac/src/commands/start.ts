@@ -1,7 +1,6 @@
-import { readConfig, type Config } from '@polyvac/core'
 import { isLoopbackHost, isModulePath, within } from '@polyvac/core/plugin'
 import {
-  BUILT_IN, checkAddress, createHost, GRPC_HOST, listen, loadPlugin, startTelemetry, type Gateway
+  checkAddress, createHost, GRPC_HOST, listen, loadPlugin, readConfig, startTelemetry, type Gateway, type HostConfig
 } from '@polyvac/host/command'
 import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -104,15 +103,15 @@ function stopWithParent (): void {
 }
 
 /** Follows changes of the configuration, and with --watch of interpreter modules. An invalid one changes nothing. */
-function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arguments): () => void {
-  const modules = ({ service, vac, folder }: Config): string[] =>
+function follow (app: FastifyInstance, config: HostConfig, { watch, publicUrl }: Arguments): () => void {
+  const modules = ({ service, vac, folder }: HostConfig): string[] =>
     [service.stream_interpreter, service.vac_interpreter, ...Object.values(vac).map(({ interpreter }) => interpreter)]
       .filter(name => name !== undefined && isModulePath(name)).map(name => resolve(folder, name!))
   let running: Promise<void> | undefined
   let isStale = false
   const reload = async (): Promise<void> => {
     try {
-      const next = await readConfig(config.file, { ...BUILT_IN, inThread: true })
+      const next = await readConfig(config.file, { inThread: true })
       await app.polyvac.reload(next)
       app.log.info({ config: config.file, publicUrl }, 'configuration reloaded')
       warnOf(app, next)
@@ -137,7 +136,7 @@ function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arg
 const warned = new Set<string>()
 
 /** Logs each warning once, also over reloads. */
-function warnOf (app: FastifyInstance, { warnings }: Config): void {
+function warnOf (app: FastifyInstance, { warnings }: HostConfig): void {
   for (const { file, line, message, hint } of warnings) {
     if (warned.has(message)) continue
     warned.add(message)
@@ -146,7 +145,7 @@ function warnOf (app: FastifyInstance, { warnings }: Config): void {
 }
 
 /** The switch. Default: the package is installed, no other machine reaches the service, it is not in production. */
-async function usesPlayground ({ service }: Config, host: string): Promise<boolean> {
+async function usesPlayground ({ service }: HostConfig, host: string): Promise<boolean> {
   return service.enable_playground ??
     (isLoopbackHost(host) && process.env.NODE_ENV !== 'production' && await loadPlugin('@polyvac/playground') !== undefined)
 }

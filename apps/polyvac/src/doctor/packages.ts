@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { environmentOptions } from '../environment.js'
 import { ok, problem, type Finding } from './finding.js'
-import type { Config } from '@polyvac/core'
+import type { HostConfig } from '@polyvac/host/command'
 import { isDatabase, isOn, isTelemetryWanted, PROTOCOLS, toSettings, type Settings } from '@polyvac/host/command'
 
 /** Packages that a part of the configuration needs. */
@@ -29,7 +29,7 @@ const NEEDS: readonly Need[] = [
 ]
 
 /** All optional packages that the configuration needs and that are not installed, before the service starts. */
-export function * checkPackages (config: Config, isThere = isInstalled): Generator<Finding> {
+export function * checkPackages (config: HostConfig, isThere = isInstalled): Generator<Finding> {
   const { switches } = toSettings(environmentOptions(config), config)
   const needs = NEEDS.filter(need => need.isOn(switches))
   let missing = 0

@@ -18,9 +18,10 @@ export interface ClientFile {
 /**
  * Turns the tree of an MCP client's configuration file into one of `vac_config.yaml`: a gateway without VACs. The nodes
  * stay the same, so problems keep their places. Keys that only the client uses are removed.
+ * @param service the section `service`, to which the servers are added
  * @returns undefined where the file is not one of a client
  */
-export function adoptClientFile (document: Document): ClientFile | undefined {
+export function adoptClientFile (document: Document, service: object): ClientFile | undefined {
   const { contents } = document
   if (!isMap(contents) || OWN_KEYS.some(key => contents.has(key))) return undefined
   const key = CLIENT_KEYS.find(key => isMap(contents.get(key, true)))
@@ -41,8 +42,6 @@ export function adoptClientFile (document: Document): ClientFile | undefined {
     })
     markSecrets(document, value, inputs)
   }
-  // a client's folder gets no files of ours
-  const service = { enable_mcp_server: true, tasks: { store: 'memory' } }
   document.contents = document.createNode({ kind: 'vacConfig', service }) as typeof document.contents
   document.setIn(['service', 'mcp_servers'], servers)
   return { removed, inputs }

@@ -6,8 +6,9 @@ import { readBoundedFile } from '../basics/bounded-file.js'
 import { MAX_CONFIG_BYTES } from './bounds.js'
 import { ConfigError } from './problem.js'
 import type { ConfigJob, ConfigResult } from './thread.js'
+import type { ConfigOptions, SectionOptions } from './service-section.js'
 import { isMissingThread } from '../basics/own-files.js'
-import { parseConfig, type Config, type ConfigOptions } from './vac-config.js'
+import { parseSections, type Config } from './vac-config.js'
 import { within } from '../basics/within.js'
 
 /** A larger file, in UTF-16 units, is always parsed in a thread. */
@@ -30,15 +31,21 @@ export interface ReadConfigOptions extends ConfigOptions {
  * @example const { vac } = await readConfig('vac_config.yaml')
  * const vacs = createVacs({ vacs: vac, streamInterpreter })
  */
-export async function readConfig (file: string, { inThread = false, ...options }: ReadConfigOptions = {}): Promise<Config> {
+export async function readConfig (file: string, options: ReadConfigOptions = {}): Promise<Config> {
+  return await readSections(file, options)
+}
+
+/** The same for a program that knows `service`. */
+export async function readSections (file: string, { inThread = false, ...options }: ReadConfigOptions & SectionOptions): Promise<Config> {
   const path = resolve(file)
   const text = await readText(path)
-  if (!inThread && text.length <= MAX_PARSED_IN_PLACE) return parseConfig(text, path, options)
+  if (!inThread && text.length <= MAX_PARSED_IN_PLACE) return parseSections(text, path, options)
   try {
-    return await parseInThread({ text, file: path, options: { ...options, env: { ...options.env ?? process.env } } })
+    const { section, env = process.env, ...others } = options
+    return await parseInThread({ text, file: path, options: { ...others, env: { ...env } }, sectionModule: section?.module })
   } catch (err) {
     // a bundle has no file for the thread
-    if (isMissingThread(err)) return parseConfig(text, path, options)
+    if (isMissingThread(err)) return parseSections(text, path, options)
     throw err
   }
 }

@@ -1,41 +1,34 @@
 import { dirname } from 'node:path'
-import type { TObject } from '@sinclair/typebox'
+import type { TObject, TSchema } from '@sinclair/typebox'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import { isAlias, isMap, isScalar, LineCounter, parseDocument, visit, type Alias, type Document, type Node, type Pair, type Scalar } from 'yaml'
 import { equalKeys, excessOf, isTooLarge } from './bounds.js'
-import { clashingServers } from '../basics/tool-name.js'
 import { ConfigError, frameProblem, MAX_CONFIG_PROBLEMS, type ConfigProblem, type RefusedAuth } from './problem.js'
 import { adoptClientFile, withoutComments } from './client-file.js'
 import { readClientVariables, type ClientInputs } from './client-variables.js'
-import { McpServerConfig, VacConfig, VacConfigFile, type ServiceConfig } from './schema.js'
+import { configFile, McpServerConfig, VacConfig, VacConfigFile } from './schema.js'
 import { isModulePath } from './module-path.js'
 import { interpolate } from './interpolate.js'
 import { isRecord } from '../basics/is-record.js'
-import { mcpServerProblems, meantKey } from './mcp-server-problems.js'
+import { meantKey } from './mcp-server-problems.js'
 import { aliasesOf, mergeKeys, nodeAt } from './merge-keys.js'
 import { nearest, quoteName } from '../basics/names.js'
 import { convert, explain, toPath, valueAt, type Path } from './schema-errors.js'
+import type { ConfigOptions, FileCheck, SectionOptions, ServiceSection } from './service-section.js'
 
 /** A checked configuration file. */
-export interface Config {
+export interface Config<Service = Readonly<Record<string, unknown>>> {
   /** Absolute path. */
   readonly file: string
   /** Relative paths in the file are relative to this folder. */
   readonly folder: string
-  readonly service: ServiceConfig
+  /** Checked where the program that reads the file knows the section; otherwise any map. */
+  readonly service: Service
   readonly vac: Readonly<Record<string, VacConfig>>
   /** Unknown keys inside VACs, which are kept, and variables that are not set. */
   readonly warnings: readonly ConfigProblem[]
   /** Names of the environment variables that the file refers to; they may be secrets. */
   readonly variables: readonly string[]
-}
-
-export interface ConfigOptions {
-  readonly env?: Readonly<Record<string, string | undefined>> | undefined
-  /** Built-in interpreter names; any other must be a module path. */
-  readonly interpreters?: readonly string[] | undefined
-  /** Built-in kinds of memory; any other must be a module path. */
-  readonly vectorstores?: readonly string[] | undefined
 }
 
 /** Most times that a part of the file is used by aliases and merge keys; each level of aliases multiplies it. */
@@ -53,27 +46,35 @@ const MAX_WRITTEN_CHARS = 200
  * @throws CONFIG_INVALID with all problems at once
  */
 export function parseConfig (text: string, file: string, options: ConfigOptions = {}): Config {
+  return parseSections(text, file, options)
+}
+
+/** The same for a program that knows `service`. */
+export function parseSections (text: string, file: string, options: SectionOptions): Config {
   const excess = excessOf(text)
   if (excess !== undefined) {
     const { at, message } = excess
     const lines = text.slice(0, at).split('\n')
     throw new ConfigError([frameProblem({ file, line: lines.length, column: lines.at(-1)!.length + 1 }, text, 1, message)])
   }
-  const check = new Check(text, file)
+  const { section } = options
+  const check = new Check(text, file, section)
   const variables = check.interpolate(options.env ?? process.env)
   const value = check.toValue()
   check.shape(value)
-  check.names(value, options)
-  check.servers(value)
+  const { vac, service } = value as { vac?: unknown, service?: unknown }
+  const vacs = isRecord(vac) ? vac : {}
+  if (section === undefined) check.mustServe(vac, service !== undefined, 'add a VAC under "vac:"')
+  else section.check(check, { vac, service: isRecord(service) ? service : {} }, options)
+  check.names(vacs, options)
   if (check.problems.length > 0) {
     throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column), check.warnings, check.hasMore, check.refusedAuth)
   }
-  const { service = {}, vac = {} } = value as VacConfigFile
-  return { file, folder: dirname(file), service, vac: vac as Record<string, VacConfig>, warnings: check.warnings, variables }
+  return { file, folder: dirname(file), service: (service ?? {}) as Record<string, unknown>, vac: vacs as Record<string, VacConfig>, warnings: check.warnings, variables }
 }
 
 /** One check of one file: its tree, its value, and their problems, each with its place. */
-class Check {
+class Check implements FileCheck {
   // @keyed none: a list of one check of the configuration; MAX_CONFIG_PROBLEMS
   readonly problems: ConfigProblem[] = []
   // @keyed none: a list of one check of the configuration; MAX_CONFIG_PROBLEMS
@@ -90,7 +91,7 @@ class Check {
   // @keyed none: the keys are nodes of the configuration, and it lives for one check
   readonly #filled = new Map<Node, string>()
 
-  constructor (readonly text: string, readonly file: string) {
+  constructor (readonly text: string, readonly file: string, readonly section: ServiceSection | undefined) {
     // its search for equal keys takes quadratic time
     this.#document = parseDocument(/\.jsonc?$/i.test(file) ? withoutComments(text) : text, { lineCounter: this.#lines, prettyErrors: false, uniqueKeys: false, logLevel: 'error' })
     for (const { pos: [from, to], message } of this.#document.errors) {
@@ -109,7 +110,7 @@ class Check {
       this.#isUnclear = true
       this.#report(this.#problemFor(node, message))
     }
-    const client = adoptClientFile(this.#document)
+    const client = section === undefined ? undefined : adoptClientFile(this.#document, section.ofClient)
     this.#inputs = client?.inputs
     for (const { node, key, server } of client?.removed ?? []) {
       if (!this.#mayWarn) break
@@ -181,7 +182,7 @@ class Check {
 
   /** Checks the value against the schema; unknown keys inside a VAC are warnings. */
   shape (value: unknown): void {
-    for (const error of errorsOf(value)) {
+    for (const error of errorsOf(this.section === undefined ? VacConfigFile : configFile(this.section.schema), value)) {
       if (this.hasMore) return
       // a missing key has an error of type ObjectRequiredProperty, too
       if (error.value === undefined && error.type !== ValueErrorType.ObjectRequiredProperty) continue
@@ -202,75 +203,45 @@ class Check {
     }
   }
 
-  /** Checks references to VACs, interpreters and vectorstores, on the tree: one wrong part does not hide others. */
-  names (value: unknown, { interpreters, vectorstores }: ConfigOptions): void {
-    const { vac, service } = value as { vac?: unknown, service?: unknown }
-    const vacs = isRecord(vac) ? vac : {}
-    const switches = isRecord(service) ? service : {}
-    const exposed = switches.a2a_vac_names
-    const vacNames = Object.keys(vacs)
-    for (const [i, name] of Array.isArray(exposed) ? exposed.entries() : []) {
-      if (typeof name === 'string') this.#mustBeOneOf(name, vacNames, ['service', 'a2a_vac_names', i], 'VAC', false)
-    }
-    const { a2a } = switches
-    if (isRecord(a2a)) this.#mustBeOneOf(a2a.default_vac, vacNames, ['service', 'a2a', 'default_vac'], 'VAC', false)
-    this.#mustBeOneOf(switches.stream_interpreter, interpreters, ['service', 'stream_interpreter'], 'built-in interpreter', true)
-    const none = interpreters === undefined ? undefined : []
-    this.#mustBeOneOf(switches.vac_interpreter, none, ['service', 'vac_interpreter'], 'built-in static interpreter', true)
-    const { public_url: url } = switches
-    if (typeof url === 'string' && url !== '' && !/^https?:\/\//.test(url)) {
-      const node = this.#nodeAt(['service', 'public_url'])
-      this.#report(this.#problemFor(node, `service.public_url: expected an http(s) URL, got ${this.#describe(node, url)}`))
-    }
+  /** Checks references to interpreters and vectorstores, on the tree: one wrong part does not hide others. */
+  names (vacs: Readonly<Record<string, unknown>>, { interpreters, vectorstores }: ConfigOptions): void {
     for (const [name, entry] of Object.entries(vacs)) {
       if (!isRecord(entry)) continue
-      this.#mustBeOneOf(entry.interpreter, interpreters, ['vac', name, 'interpreter'], 'built-in interpreter', true)
+      this.mustBeOneOf(entry.interpreter, interpreters, ['vac', name, 'interpreter'], 'built-in interpreter', true)
       for (const [i, stores] of Array.isArray(entry.memory) ? entry.memory.entries() : []) {
         for (const [label, store] of isRecord(stores) ? Object.entries(stores) : []) {
           if (isRecord(store)) {
             const path = ['vac', name, 'memory', i, label, 'vectorstore']
-            this.#mustBeOneOf(store.vectorstore, vectorstores, path, 'built-in vectorstore', true)
+            this.mustBeOneOf(store.vectorstore, vectorstores, path, 'built-in vectorstore', true)
           }
         }
       }
     }
   }
 
-  /** Checks the MCP servers, and that there is something to serve. */
-  servers (value: unknown): void {
-    const { vac, service } = value as { vac?: unknown, service?: unknown }
-    const given = isRecord(service) ? service.mcp_servers : undefined
-    const entries = isRecord(given) || Array.isArray(given) ? Object.entries(given) : []
-    if (entries.length === 0 && (vac === undefined || (isRecord(vac) && Object.keys(vac).length === 0))) {
-      const message = vac === undefined ? 'the file has no "vac"' : 'vac: there is no VAC'
-      this.#report(this.#problemForKey(['vac'], message, 'add a VAC under "vac:", or MCP servers under "service.mcp_servers:"'))
-    }
-    const paths = new Map<unknown, Path>()
-    for (const [key, entry] of entries) {
-      if (!isRecord(entry)) continue
-      const path = ['service', 'mcp_servers', Array.isArray(given) ? Number(key) : key]
-      const where = path.join('.')
-      const name = entry.name ?? (Array.isArray(given) ? undefined : key)
-      if (name === undefined) this.#report(this.#problemForKey(path, `${where} has no "name"`, 'add "name:"'))
-      else if (paths.has(name)) {
-        this.#report(this.#problemForKey([...path, 'name'], `two MCP servers are named ${quoteName(String(name))}`))
-      } else paths.set(name, path)
-      for (const { key, message, hint } of mcpServerProblems(entry, where)) {
-        this.#report(this.#problemFor(this.#nodeAt(key === undefined ? path : [...path, key]), message, hint))
-      }
-    }
-    for (const { name, message } of clashingServers([...paths.keys()].map(String))) this.#report(this.#problemForKey(paths.get(name)!, message))
+  mustServe (vac: unknown, isOther: boolean, hint: string): void {
+    if (isOther || (vac !== undefined && !(isRecord(vac) && Object.keys(vac).length === 0))) return
+    this.reportKey(['vac'], vac === undefined ? 'the file has no "vac"' : 'vac: there is no VAC', hint)
   }
 
-  #mustBeOneOf (name: unknown, names: readonly string[] | undefined, path: Path, what: string, orPath: boolean): void {
+  report (path: Path, message: string, hint?: string): void {
+    this.#report(this.#problemFor(this.#nodeAt(path), message, hint))
+  }
+
+  reportKey (path: Path, message: string, hint?: string): void {
+    this.#report(this.#problemForKey(path, message, hint))
+  }
+
+  describe (path: Path, value: unknown): string {
+    return this.#describe(this.#nodeAt(path), value)
+  }
+
+  mustBeOneOf (name: unknown, names: readonly string[] | undefined, path: Path, what: string, orPath: boolean): void {
     if (typeof name !== 'string' || names === undefined || names.includes(name)) return
     if (orPath && isModulePath(name)) return
-    const node = this.#nodeAt(path)
-    const near = nearest(name, names)
     const list = names.length === 0 ? 'none is known' : `known: ${names.slice(0, MAX_CONFIG_PROBLEMS).join(', ')}`
     const more = orPath ? '; or give a module path, such as ./mine.mjs' : ''
-    const message = `there is no ${what} ${this.#describe(node, name)}; ${list}${more}`
-    this.#report(this.#problemFor(node, message, didYouMean(near)))
+    this.report(path, `there is no ${what} ${this.describe(path, name)}; ${list}${more}`, didYouMean(nearest(name, names)))
   }
 
   #explain (error: ValueError, path: Path, value: unknown): ConfigProblem {
@@ -353,8 +324,8 @@ class Check {
   }
 }
 
-function * errorsOf (value: unknown): Generator<ValueError> {
-  for (const error of Value.Errors(VacConfigFile, value)) yield * explain(error)
+function * errorsOf (schema: TSchema, value: unknown): Generator<ValueError> {
+  for (const error of Value.Errors(schema, value)) yield * explain(error)
 }
 
 const didYouMean = (near: string | undefined): string | undefined => near && `did you mean ${quoteName(near)}?`

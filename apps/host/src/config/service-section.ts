@@ -1,0 +1,47 @@
+import { clashingServers, isRecord, mcpServerProblems, quoteName, type FileCheck, type ServiceSection } from '@polyvac/core/plugin'
+import { ServiceConfig } from './service-config.js'
+
+/** What the host checks of `service`: its schema, and the names and MCP servers in it. */
+export const SECTION: ServiceSection = {
+  // a file of its own, which a bundle does not have: the thread must not run an app again
+  get module () { return new URL('./service-section.js', import.meta.url).href },
+  schema: ServiceConfig,
+  // a client's folder gets no files of ours
+  ofClient: { enable_mcp_server: true, tasks: { store: 'memory' } },
+  check (file, { vac, service }, { interpreters }) {
+    checkNames(file, service, Object.keys(isRecord(vac) ? vac : {}), interpreters)
+    const servers = service.mcp_servers
+    const entries = isRecord(servers) || Array.isArray(servers) ? Object.entries(servers) : []
+    file.mustServe(vac, entries.length > 0, 'add a VAC under "vac:", or MCP servers under "service.mcp_servers:"')
+    checkServers(file, entries, Array.isArray(servers))
+  }
+}
+
+/** Checks references to VACs and interpreters. */
+function checkNames (file: FileCheck, { a2a_vac_names: exposed, a2a, stream_interpreter: stream, vac_interpreter: once, public_url: url }: Readonly<Record<string, unknown>>,
+  vacs: readonly string[], interpreters: readonly string[] | undefined): void {
+  for (const [i, name] of Array.isArray(exposed) ? exposed.entries() : []) file.mustBeOneOf(name, vacs, ['service', 'a2a_vac_names', i], 'VAC', false)
+  if (isRecord(a2a)) file.mustBeOneOf(a2a.default_vac, vacs, ['service', 'a2a', 'default_vac'], 'VAC', false)
+  file.mustBeOneOf(stream, interpreters, ['service', 'stream_interpreter'], 'built-in interpreter', true)
+  file.mustBeOneOf(once, interpreters === undefined ? undefined : [], ['service', 'vac_interpreter'], 'built-in static interpreter', true)
+  if (typeof url !== 'string' || url === '' || /^https?:\/\//.test(url)) return
+  const path = ['service', 'public_url']
+  file.report(path, `service.public_url: expected an http(s) URL, got ${file.describe(path, url)}`)
+}
+
+/** Checks what the schema of an MCP server cannot express, and that no two have one name. */
+function checkServers (file: FileCheck, entries: ReadonlyArray<readonly [string, unknown]>, isList: boolean): void {
+  // @keyed none: names in the configuration, of one check
+  const paths = new Map<unknown, ReadonlyArray<string | number>>()
+  for (const [key, entry] of entries) {
+    if (!isRecord(entry)) continue
+    const path = ['service', 'mcp_servers', isList ? Number(key) : key]
+    const where = path.join('.')
+    const name = entry.name ?? (isList ? undefined : key)
+    if (name === undefined) file.reportKey(path, `${where} has no "name"`, 'add "name:"')
+    else if (paths.has(name)) file.reportKey([...path, 'name'], `two MCP servers are named ${quoteName(String(name))}`)
+    else paths.set(name, path)
+    for (const { key, message, hint } of mcpServerProblems(entry, where)) file.report(key === undefined ? path : [...path, key], message, hint)
+  }
+  for (const { name, message } of clashingServers([...paths.keys()].map(String))) file.reportKey(paths.get(name)!, message)
+}
