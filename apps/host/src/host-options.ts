@@ -1,6 +1,7 @@
 import type { Authenticate, Interpreter, McpServerConfig, VacConfig } from '@polyvac/core'
 import { callback, flag, isRecord, optional, type OptionRule, type OptionRules } from '@polyvac/core/plugin'
 import type { ProtectedResource } from '@polyvac/mcp-server'
+import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { FastifyServerOptions } from 'fastify'
 import type { HostConfig } from './config/read-config.js'
@@ -102,34 +103,17 @@ export interface HostOptions {
 const isText = (value: unknown): boolean => typeof value === 'string'
 const isList = (value: unknown): boolean => Array.isArray(value)
 
-/** Types and defaults of the options. */
+// the command decides what a stray error does, since it has the process
+const { stream_interpreter: _stream, vac_interpreter: _once, on_stray_error: _stray, ...SWITCHES } = ServiceConfig.properties
+
+/** Types and defaults of the options: a switch takes in code what it takes in the configuration file. */
 export const HOST_OPTIONS = {
+  ...switchRules(),
   stream_interpreter: optional('a function, a built-in name or a module path', value => typeof value === 'function' || isText(value)),
   vac_interpreter: optional('a function or a module path', value => typeof value === 'function' || isText(value)),
-  enable_a2a_agent: flag(),
-  a2a_vac_names: switchRule('a2a_vac_names'),
-  a2a: switchRule('a2a'),
-  enable_mcp_server: flag(),
-  enable_playground: flag(),
+  // the gateway checks each of them
   mcp_servers: optional('a list of servers, a map of them, or null', value => value === null || isList(value) || isRecord(value)),
-  mcp_inherit_env: switchRule('mcp_inherit_env'),
-  protocols: switchRule('protocols'),
-  async_stream: flag(),
-  connections: switchRule('connections'),
-  memory_budget: switchRule('memory_budget'),
-  auth: switchRule('auth'),
-  cors: flag(),
-  helmet: flag(),
-  limits: switchRule('limits'),
-  trusted_proxies: switchRule('trusted_proxies'),
   public_url: optional('a text', isText),
-  allowed_hosts: switchRule('allowed_hosts'),
-  allowed_origins: switchRule('allowed_origins'),
-  telemetry: switchRule('telemetry'),
-  load_timeout: switchRule('load_timeout'),
-  tasks: switchRule('tasks'),
-  state_key: switchRule('state_key'),
-  push: switchRule('push'),
   vacs: optional('names, or entries by name', value => isList(value) || isRecord(value)),
   config: optional('the path of a file, or what readConfig() of @polyvac/host returns', value => isText(value) || (isRecord(value) && Value.Check(ServiceConfig, value.service ?? {}))),
   authenticate: callback(),
@@ -139,9 +123,10 @@ export const HOST_OPTIONS = {
   onIndexing: callback()
 } satisfies OptionRules<HostOptions>
 
-/** A switch that takes in code what it takes in the configuration file. */
-function switchRule (name: keyof ServiceConfig): OptionRule<undefined> {
-  return optional(`what \`service.${name}\` of the configuration file takes`, value => Value.Check(ServiceConfig.properties[name], value))
+function switchRules (): Record<keyof typeof SWITCHES, OptionRule<undefined>> {
+  const ruleOf = ([name, schema]: [string, TSchema]): [string, OptionRule<undefined>] =>
+    [name, schema.type === 'boolean' ? flag() : optional(`what \`service.${name}\` of the configuration file takes`, value => Value.Check(schema, value))]
+  return Object.fromEntries(Object.entries(SWITCHES).map(ruleOf)) as Record<keyof typeof SWITCHES, OptionRule<undefined>>
 }
 
 /** The options, joined with the switches of the configuration file. */
@@ -156,32 +141,7 @@ export interface Settings {
 /** Joins options and configuration file; options in code take precedence. */
 export function toSettings (options: HostOptions, config: HostConfig | undefined): Settings {
   const { stream_interpreter: stream = 'documents', vac_interpreter: once, ...file } = config?.service ?? {}
-  const code = Object.fromEntries(Object.entries({
-    enable_a2a_agent: options.enable_a2a_agent,
-    a2a_vac_names: options.a2a_vac_names,
-    a2a: options.a2a,
-    enable_mcp_server: options.enable_mcp_server,
-    enable_playground: options.enable_playground,
-    mcp_servers: options.mcp_servers,
-    mcp_inherit_env: options.mcp_inherit_env,
-    protocols: options.protocols,
-    async_stream: options.async_stream,
-    connections: options.connections,
-    memory_budget: options.memory_budget,
-    auth: options.auth,
-    cors: options.cors,
-    helmet: options.helmet,
-    limits: options.limits,
-    trusted_proxies: options.trusted_proxies,
-    public_url: options.public_url,
-    allowed_hosts: options.allowed_hosts,
-    allowed_origins: options.allowed_origins,
-    telemetry: options.telemetry,
-    load_timeout: options.load_timeout,
-    tasks: options.tasks,
-    state_key: options.state_key,
-    push: options.push
-  }).filter(([, value]) => value !== undefined)) as Settings['switches']
+  const code = Object.fromEntries(Object.entries(options).filter(([name, value]) => Object.hasOwn(SWITCHES, name) && value !== undefined)) as Settings['switches']
   type Vacs = Readonly<Record<string, VacConfig>>
   const { vacs: own } = options
   const vacs: Vacs = own === undefined

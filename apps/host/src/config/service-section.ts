@@ -3,7 +3,7 @@ import { ServiceConfig } from './service-config.js'
 
 /** What the host checks of `service`: its schema, and the names and MCP servers in it. */
 export const SECTION: ServiceSection = {
-  // a file of its own, which a bundle does not have: the thread must not run an app again
+  // a separate file, which a bundle does not have: the thread must not run an app again
   get module () { return new URL('./service-section.js', import.meta.url).href },
   schema: ServiceConfig,
   // a client's folder gets no files of ours

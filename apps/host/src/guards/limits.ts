@@ -1,4 +1,3 @@
-import underPressure from '@fastify/under-pressure'
 import {
   addressBlock, auditRequest, CallPlace, Disconnects, isInner, memoryBudget, ownerOf, OwnerSlots, placeOf, setOwnerShare, setPlace, type CallerBound
 } from '@polyvac/core/plugin'
@@ -75,7 +74,7 @@ function isOfCaller ({ socket }: FastifyRequest): boolean {
 
 /** Refuses requests while the event loop is late on average: more work would make each answer later. */
 async function refuseWhenLate (app: FastifyInstance, seconds: number): Promise<void> {
-  await app.register(underPressure, {
+  await app.register((await import('@fastify/under-pressure')).default, {
     maxEventLoopDelay: seconds * 1000,
     sampleInterval: SAMPLE_MS,
     pressureHandler (request) {

@@ -82,7 +82,7 @@ export type McpServerConfig = Static<typeof McpServerConfig>
 /** For editors: vac-config.ts leaves them out before the check. */
 const ANCHORS = { patternProperties: { '^x-': { description: 'a place for anchors; not read' } } }
 
-/** The whole of `vac_config.yaml` for a program that knows these keys of `service`: its checks, its types and the editors' schema file. */
+/** The whole of `vac_config.yaml` for a program that knows these keys of `service`: for its checks, and for editors. */
 export function configFile (service: TObject): TSchema {
   return fileWith(Type.Object(service.properties, { additionalProperties: false, description: 'the switches of the host', ...ANCHORS }))
 }
