@@ -14,7 +14,7 @@ import { loadClients } from './upstream/open-connection.js'
 import { OwnProcesses } from './upstream/own-processes.js'
 import { OwnedUpstream } from './upstream/owned-upstream.js'
 import { LogGate, quoteName, suggestion, within, type StateKey } from '@polyvac/core/plugin'
-import { readGatewayOptions, type GatewayOptions, type Limits } from './options.js'
+import { BOUNDS, readGatewayOptions, type Bounds, type GatewayOptions, type Limits } from './options.js'
 import { OrphanWatchdog } from './connections/stdio/orphan-watchdog.js'
 import { namedServers, type NamedServer } from './config/server-config.js'
 import { toolSource } from './tool-source/tool-source.js'
@@ -41,10 +41,10 @@ export class Gateway implements Servers {
   readonly #leaving = new Set<Promise<void>>()
 
   /** @throws MCP_GATEWAY_OPTIONS */
-  constructor (options: GatewayOptions) {
+  constructor (options: GatewayOptions, bounds: Bounds) {
     const read = this.#options = readGatewayOptions(options)
     this.log = gatedLog(read.log)
-    this.limits = read
+    this.limits = { ...bounds, ...read }
     this.stateKey = read.stateKey
     this.#watch = new OrphanWatchdog(this.log)
     this.signIns = new SignIns({ ...read.signIn, log: this.log, configOf: server => this.#upstreams.get(server)?.config })
@@ -234,7 +234,12 @@ export class Gateway implements Servers {
  * const { content } = await gateway.call('files', 'read_text_file', { path: 'tea.md' })
  */
 export function createGateway (options: GatewayOptions): Gateway {
-  return new Gateway(options)
+  return gatewayWith({}, options)
+}
+
+/** @internal The gateway with other bounds than BOUNDS: for tests, which reach them. */
+export function gatewayWith (bounds: Partial<Bounds>, options: GatewayOptions): Gateway {
+  return new Gateway(options, { ...BOUNDS, ...bounds })
 }
 
 /** Writes one line of a kind and server in ten seconds: a server could fill the disk with failures. */

@@ -6,8 +6,7 @@ export type { Listing, ServerItem } from './servers.js'
 export type {
   GatewayToolSource, SourceContext, SourceItem, SourceResource, SourceResult, SourceTemplate, SourceTool
 } from './tool-source/types.js'
-export { DEFAULTS } from './options.js'
-export type { GatewayOptions, Limits } from './options.js'
+export type { GatewayOptions } from './options.js'
 export type { McpGatewayOptions } from './plugin-options.js'
 export type { SignInOptions, SignInStore } from './sign-in-options.js'
 export type { Log } from '@polyvac/core'

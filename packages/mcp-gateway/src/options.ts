@@ -26,17 +26,10 @@ export interface GatewayOptions {
    * 60,000.
    */
   readonly callTimeoutMs?: number | undefined
-  /**
-   * Longest time in ms of a call, regardless of progress: a server could report progress without end. Default
-   * 3,600,000.
-   */
-  readonly maxCallMs?: number | undefined
   /** Time in ms for a server to start, its download by `npx` included. Default 60,000. */
   readonly startTimeoutMs?: number | undefined
   /** Longest wait of a request in ms for a server that is starting. Default 10,000. */
   readonly readyWaitMs?: number | undefined
-  /** Longest wait of a list of all servers in ms for one of them; then that one is left out. Default 5,000. */
-  readonly listWaitMs?: number | undefined
   /**
    * Longest message of a server in bytes: output without end would exhaust the memory, and parsing a long message
    * blocks the event loop. A longer message, or one with more values than one for 40 of these bytes, fails its own call
@@ -48,22 +41,6 @@ export interface GatewayOptions {
    * again; then they are refused with 503. Default 1,000.
    */
   readonly maxInFlight?: number | undefined
-  /** Last lines of a server's stderr that are kept. Default 20. */
-  readonly stderrLines?: number | undefined
-  /** Delay in ms before the first restart; it doubles with each failure. Default 250. */
-  readonly restartDelayMs?: number | undefined
-  /** Longest delay in ms before a restart. Default 60,000. */
-  readonly restartDelayMaxMs?: number | undefined
-  /** Silence in ms after which a server without calls is pinged. Default 30,000. */
-  readonly pingIntervalMs?: number | undefined
-  /** Longest wait in ms for the response to a ping. Default 10,000. */
-  readonly pingTimeoutMs?: number | undefined
-  /** Time in ms after which a list expires, if its server does not notify of changes. Default 60,000. */
-  readonly listTtlMs?: number | undefined
-  /** Time in ms that a question of a tool to its caller stays open. Default 600,000. */
-  readonly questionTtlMs?: number | undefined
-  /** Questions that are open at once, a quarter of them of one owner; one more is declined. Default 100. */
-  readonly maxQuestions?: number | undefined
   /**
    * Key that signs `requestState`, 32 bytes or more. Default: a random key of this process. A function is called at
    * each use.
@@ -73,29 +50,52 @@ export interface GatewayOptions {
   readonly signIn?: SignInOptions | undefined
 }
 
-/** Defaults of the gateway, read by code, tests and documentation. */
+/** Defaults of the numbers that are options. */
 export const DEFAULTS = {
   callTimeoutMs: 60_000,
-  maxCallMs: 3_600_000,
   startTimeoutMs: 60_000,
   readyWaitMs: 10_000,
-  listWaitMs: 5_000,
   maxMessageBytes: 8 * 1024 * 1024,
-  maxInFlight: 1_000,
-  stderrLines: 20,
-  restartDelayMs: 250,
-  restartDelayMaxMs: 60_000,
-  pingIntervalMs: 30_000,
-  pingTimeoutMs: 10_000,
-  listTtlMs: 60_000,
-  questionTtlMs: 600_000,
-  maxQuestions: 100
+  maxInFlight: 1_000
 } as const
 
-export type Limits = { readonly [Name in keyof typeof DEFAULTS]: number }
+/** The other bounds: tests reach them with `gatewayWith`. */
+export const BOUNDS = {
+  /**
+   * Longest time in ms of a call, regardless of progress, which a server could report without end; `total_timeout` of
+   * an entry takes precedence.
+   */
+  maxCallMs: 3_600_000,
+  /**
+   * Longest wait of a list of all servers in ms for one of them; then that one is left out. `list_timeout` of an entry
+   * takes precedence.
+   */
+  listWaitMs: 5_000,
+  /** Last lines of a server's stderr that are kept. */
+  stderrLines: 20,
+  /** Delay in ms before the first restart; it doubles with each failure. */
+  restartDelayMs: 250,
+  /** Longest delay in ms before a restart. */
+  restartDelayMaxMs: 60_000,
+  /** Silence in ms after which a server without calls is pinged. */
+  pingIntervalMs: 30_000,
+  /** Longest wait in ms for the response to a ping. */
+  pingTimeoutMs: 10_000,
+  /** Time in ms after which a list expires, if its server does not notify of changes. */
+  listTtlMs: 60_000,
+  /** Time in ms that a question of a tool to its caller stays open. */
+  questionTtlMs: 600_000,
+  /** Questions that are open at once, a quarter of them of one owner; one more is declined. */
+  maxQuestions: 100
+}
+
+export type Bounds = { readonly [Name in keyof typeof BOUNDS]: number }
+
+/** All of them. */
+export type Limits = { readonly [Name in keyof typeof DEFAULTS]: number } & Bounds
 
 const LIMIT_RULES = Object.fromEntries(Object.entries(DEFAULTS).map(([name, value]) => [name, name.endsWith('Ms') ? milliseconds(value) : integer(value)])) as
-  { readonly [Name in keyof Limits]: OptionRule<number> }
+  { readonly [Name in keyof typeof DEFAULTS]: OptionRule<number> }
 
 /** The servers of a gateway. */
 export const SERVERS = optional('a list of MCP servers, or a map of them by name', value => typeof value === 'object' && value !== null)

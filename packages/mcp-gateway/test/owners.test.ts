@@ -1,12 +1,12 @@
 import Fastify from 'fastify'
 import { test } from 'tap'
-import { createGateway, mcpGatewayPlugin, type GatewayOptions } from '../src/index.js'
-import { bad, until } from './fixtures/app.js'
+import { mcpGatewayPlugin } from '../src/index.js'
+import { bad, testedGateway, until, type TestedOptions } from './fixtures/app.js'
 
 interface Reply { readonly status: number, readonly retryAfter: unknown, readonly body: any, readonly bytes: string }
 
-async function serve (t: { teardown (work: () => Promise<void>): void }, options: Partial<GatewayOptions>) {
-  const gateway = createGateway({ servers: [bad()], ...options })
+async function serve (t: { teardown (work: () => Promise<void>): void }, options: TestedOptions) {
+  const gateway = testedGateway({ servers: [bad()], ...options })
   const app = Fastify({ forceCloseConnections: true })
   await app.register(mcpGatewayPlugin, { gateway, authenticate: request => ({ owner: String(request.headers.caller) }) })
   app.addHook('preClose', () => gateway.close())

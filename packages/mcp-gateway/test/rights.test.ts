@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import Fastify from 'fastify'
-import { createGateway, mcpGatewayPlugin, type McpServerConfig } from '../src/index.js'
-import { bad, lives, started, until } from './fixtures/app.js'
+import { mcpGatewayPlugin, type Gateway, type McpServerConfig } from '../src/index.js'
+import { bad, lives, started, testedGateway, until } from './fixtures/app.js'
 import { contextOf } from './fixtures/hand-written.js'
 
 /** Scopes of the callers that are not administrators. */
@@ -10,8 +10,8 @@ const SERVERS = ['bad', 'nowhere', 'fine'].map(name => `tool:${name}`)
 type Asked = (url: string, caller?: string, payload?: object) => Promise<string>
 
 /** An app whose callers are named by a header; `admin` has the scope, the others lack it. */
-async function serve (t: { teardown (work: () => Promise<void>): void }, servers: McpServerConfig[], isAuthenticated: boolean): Promise<{ ask: Asked, gateway: ReturnType<typeof createGateway> }> {
-  const gateway = createGateway({ servers, restartDelayMs: 20, restartDelayMaxMs: 30 })
+async function serve (t: { teardown (work: () => Promise<void>): void }, servers: McpServerConfig[], isAuthenticated: boolean): Promise<{ ask: Asked, gateway: Gateway }> {
+  const gateway = testedGateway({ servers, restartDelayMs: 20, restartDelayMaxMs: 30 })
   const app = Fastify({ forceCloseConnections: true })
   await app.register(mcpGatewayPlugin, {
     gateway,

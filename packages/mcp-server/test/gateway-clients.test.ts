@@ -19,7 +19,7 @@ const textOf = (result: unknown): string => (result as { content: Array<{ text?:
 type Test = Parameters<typeof serve>[0]
 
 async function frontOf (t: Test, up: McpServerConfig): Promise<{ app: Awaited<ReturnType<typeof serve>>, gateway: ReturnType<typeof createGateway>, url: URL }> {
-  const gateway = createGateway({ servers: { up }, restartDelayMs: 50 })
+  const gateway = createGateway({ servers: { up } })
   gateway.start()
   t.teardown(() => gateway.close())
   const app = await serve(t, { sources: [gateway.toolSource()] })

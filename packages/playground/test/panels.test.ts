@@ -33,7 +33,7 @@ async function start (t: { teardown (run: () => unknown): unknown }): Promise<St
   const vacs = createVacs({ vacs: ['demo'], streamInterpreter })
   const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
-  const gateway = createGateway({ servers: { odd: { command: process.execPath, args: [BAD_SERVER] }, silent: { command: process.execPath, args: ['-e', 'process.exit(1)'] } }, restartDelayMs: 50 })
+  const gateway = createGateway({ servers: { odd: { command: process.execPath, args: [BAD_SERVER] }, silent: { command: process.execPath, args: ['-e', 'process.exit(1)'] } } })
   const app = Fastify({ forceCloseConnections: true })
   t.teardown(() => app.close())
   app.addHook('preClose', async () => { await gateway.close() })
