@@ -220,7 +220,7 @@ test('keys and a public address of one\'s own are those that receivers verify by
 })
 
 test('what a receiver has not got when the application ends, the next application sends', async t => {
-  const tasks = sqliteTaskStore({ path: ':memory:', claimMs: 50 })
+  const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
   t.teardown(() => tasks.close())
   let busy = true

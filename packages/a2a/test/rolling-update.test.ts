@@ -36,11 +36,11 @@ async function replica (t: Test, tasks: TaskStore, vacs: readonly string[], isAn
 const stores: Record<string, (t: Test) => Promise<() => TaskStore>> = {
   SQLite: async t => {
     const path = `${t.testdir()}/tasks.db`
-    return () => sqliteTaskStore({ path, claimMs: 20, pollMs: 10 })
+    return () => sqliteTaskStore({ path })
   },
   PostgreSQL: async t => {
     const url = await testDatabase(t)
-    return () => postgresTaskStore({ url, claimMs: 20 })
+    return () => postgresTaskStore({ url })
   }
 }
 

@@ -38,11 +38,11 @@ async function statusOf (app: FastifyInstance, taskId: string): Promise<string> 
 const stores: Record<string, (t: Test) => Promise<() => TaskStore>> = {
   SQLite: async t => {
     const path = `${t.testdir()}/tasks.db`
-    return () => sqliteTaskStore({ path, claimMs: 20, pollMs: 10 })
+    return () => sqliteTaskStore({ path })
   },
   PostgreSQL: async t => {
     const url = await testDatabase(t)
-    return () => postgresTaskStore({ url, claimMs: 20 })
+    return () => postgresTaskStore({ url })
   }
 }
 
@@ -67,7 +67,7 @@ for (const [kind, makeStores] of Object.entries(stores)) {
 
 test('a replica takes the tasks of a tool once its source lists it', async t => {
   const path = `${t.testdir()}/tasks.db`
-  const open = (): TaskStore => sqliteTaskStore({ path, claimMs: 20, pollMs: 10 })
+  const open = (): TaskStore => sqliteTaskStore({ path })
   const next = await replica(t, open(), sourceOf({ bill: busy }))
   const taskId = await begin(next, 'bill')
   const tools: Tools = { report: answering }

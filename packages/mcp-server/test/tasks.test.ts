@@ -6,11 +6,10 @@ import { LegacySession, messagesIn, modern, modernBody, modernHeaders, post, ser
 import type { FastifyInstance } from 'fastify'
 
 const EXTENSION = 'io.modelcontextprotocol/tasks'
-const SHORT = { purgeMs: 20 }
 const able = { capabilities: { elicitation: {}, extensions: { [EXTENSION]: {} } } }
 
 async function serveTasks (t: Parameters<typeof serve>[0], options: object = {}): Promise<FastifyInstance> {
-  const tasks = sqliteTaskStore({ path: ':memory:', ...SHORT })
+  const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
   const app = await serve(t, { sources: [fixtureSource()], tasks, ...options })
   t.teardown(() => tasks.close())

@@ -37,7 +37,7 @@ test('acknowledged tasks survive SIGKILL during writes, and are executed', async
 
 test('with a full disk no write is acknowledged, the file stays intact, and work continues once there is space', async t => {
   const path = await fileOf(t)
-  const store = await openStore(t, { path, maxPages: 120 })
+  const store = await openStore(t, { path }, 120)
   const acknowledged: string[] = []
   const create = async (): Promise<void> => { acknowledged.push((await store.create('alice', { skill: 's', input: 'x'.repeat(2_000) })).task.id) }
   const results = await Promise.allSettled(Array.from({ length: 300 }, create))
@@ -60,7 +60,7 @@ test('with a full disk no write is acknowledged, the file stays intact, and work
 })
 
 test('work on a task whose creation failed on a full disk is aborted, and writes nothing', async t => {
-  const store = await openStore(t, { path: await fileOf(t), maxPages: 120 })
+  const store = await openStore(t, { path: await fileOf(t) }, 120)
   const begun = new Map<string, AbortSignal>()
   const late: unknown[] = []
   store.work(async (task, { signal, emit }) => {
@@ -85,7 +85,7 @@ test('work on a task whose creation failed on a full disk is aborted, and writes
 
 test('a task whose updates cannot be written on a full disk gets no end, and is executed again', async t => {
   const path = await fileOf(t)
-  const store = await openStore(t, { path, maxPages: 150 })
+  const store = await openStore(t, { path }, 150)
   const problems: unknown[] = []
   const first = store.work(async (task, { emit }) => {
     for (;;) await emit({ artifact: { name: 'a', content: 'x'.repeat(20_000) } }).catch((error: unknown) => { problems.push(error); throw error })
@@ -145,7 +145,7 @@ test('an empty file, and one that is missing beside its log, are refused and not
 
 test('health is not ok where a disk is too full for a task', async t => {
   const path = await fileOf(t)
-  const store = await openStore(t, { path, maxPages: 80 })
+  const store = await openStore(t, { path }, 80)
   t.strictSame(await store.health(), { ok: true })
   const make = async (): Promise<string> => (await store.create(ANYONE, { skill: 's', input: 'x'.repeat(10_000) })).task.id
   while (await make().then(() => true, () => false));

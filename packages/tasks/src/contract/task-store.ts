@@ -191,8 +191,8 @@ export interface WorkOptions {
    */
   readonly serves?: ((skill: string) => boolean) | undefined
   /**
-   * Longest time that a task of the queue waits for its caller; then it fails with TASK_INPUT_TIMEOUT. Checked every
-   * `purgeMs`. Default: no limit.
+   * Longest time that a task of the queue waits for its caller; then it fails with TASK_INPUT_TIMEOUT. Checked once a
+   * minute. Default: no limit.
    */
   readonly inputMs?: number | undefined
 }

@@ -2,7 +2,7 @@ import { InvalidStoreOptionError } from '../basics/errors.js'
 import { silentLogger, type TaskLogger } from '../basics/logger.js'
 import { readNumbers } from '../basics/number-options.js'
 import { readOwnerShare } from '../basics/owner-share.js'
-import { LIMIT_NUMBERS, type StoreLimits } from '../store/store-options.js'
+import { BOUNDS, LIMIT_NUMBERS, type Bounds, type StoreLimits } from '../store/store-options.js'
 
 const POSTGRES_NUMBERS = {
   ...LIMIT_NUMBERS,
@@ -33,7 +33,7 @@ export type PostgresSettings = ReturnType<typeof postgresSettings>
 const SCHEMA = /^[a-z_][a-z0-9_]{0,39}$/
 
 /** @throws TASK_STORE_OPTION */
-export function postgresSettings (options: PostgresTaskStoreOptions) {
+export function postgresSettings (options: PostgresTaskStoreOptions, bounds: Bounds = BOUNDS) {
   const { url, pool, schema = 'polyvac', log = silentLogger }: PostgresTaskStoreOptions & { log?: TaskLogger | undefined } = options
   if ((url === undefined) === (pool === undefined)) throw new InvalidStoreOptionError('url', 'not the only address', 'either `url` or `pool`')
   if (url !== undefined && (typeof url !== 'string' || !/^postgres(?:ql)?:\/\//.test(url))) {
@@ -45,5 +45,5 @@ export function postgresSettings (options: PostgresTaskStoreOptions) {
   if (typeof schema !== 'string' || !SCHEMA.test(schema) || schema.startsWith('pg_')) {
     throw new InvalidStoreOptionError('schema', `'${String(schema)}'`, '1 to 40 lower-case letters, digits and _, not a digit first, not pg_ at the beginning')
   }
-  return { url, pool, schema, log, ...readNumbers(POSTGRES_NUMBERS, options), ownerShare: readOwnerShare(options.ownerShare) }
+  return { url, pool, schema, log, ...bounds, ...readNumbers(POSTGRES_NUMBERS, options), ownerShare: readOwnerShare(options.ownerShare) }
 }

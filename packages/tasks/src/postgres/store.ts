@@ -26,6 +26,7 @@ import { endWaiting } from './end-waiting.js'
 import { Follower } from './follower.js'
 import { databaseHealth } from './health.js'
 import { migrate } from './migrations.js'
+import { BOUNDS, type Bounds } from '../store/store-options.js'
 import { postgresSettings, type PostgresSettings, type PostgresTaskStoreOptions } from './options.js'
 import { OutboxRows } from './outbox-rows.js'
 import { PushConfigs } from './push-configs.js'
@@ -73,7 +74,12 @@ interface Opened extends StoreContext {
  * store.work(async task => { console.log(task.input) })
  */
 export function postgresTaskStore (options: PostgresTaskStoreOptions): TaskStore {
-  return new PostgresTaskStore(postgresSettings(options))
+  return postgresStoreWith({}, options)
+}
+
+/** @internal The store with other bounds than BOUNDS: for tests, which reach them. */
+export function postgresStoreWith (bounds: Partial<Bounds>, options: PostgresTaskStoreOptions): TaskStore {
+  return new PostgresTaskStore(postgresSettings(options, { ...BOUNDS, ...bounds }))
 }
 
 class PostgresTaskStore implements TaskStore {

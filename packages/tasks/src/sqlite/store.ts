@@ -14,7 +14,7 @@ import { endWaiting } from './end-waiting.js'
 import { fileHealth } from './health.js'
 import { KeyRanges } from './key-ranges.js'
 import { checkRepeated, prepareTask } from '../store/new-task.js'
-import { sqliteSettings, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
+import { SQLITE_BOUNDS, sqliteSettings, type SqliteBounds, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
 import type { StoreContext } from './store-context.js'
 import { Purge } from './purge.js'
 import { signInRecords } from './sign-in-records.js'
@@ -57,7 +57,12 @@ interface Opened extends StoreContext {
  * store.work(async task => { console.log(task.input) })
  */
 export function sqliteTaskStore (options: SqliteTaskStoreOptions): TaskStore {
-  return new SqliteTaskStore(sqliteSettings(options))
+  return sqliteStoreWith({}, options)
+}
+
+/** @internal The store with other bounds than SQLITE_BOUNDS: for tests, which reach them. */
+export function sqliteStoreWith (bounds: Partial<SqliteBounds>, options: SqliteTaskStoreOptions): TaskStore {
+  return new SqliteTaskStore(sqliteSettings(options, { ...SQLITE_BOUNDS, ...bounds }))
 }
 
 class SqliteTaskStore implements TaskStore {

@@ -6,16 +6,25 @@ const MAX_AGE_MS = 100 * 365 * 86_400_000
 
 /** Default, smallest and largest value of each option of all stores that is a number. */
 export const LIMIT_NUMBERS = {
-  claimMs: [250, 1],
   retries: [3, 0],
   ttlMs: [7 * 86_400_000, 0, MAX_AGE_MS],
   inputTtlMs: [86_400_000, 0, MAX_AGE_MS],
   maxTasks: [100_000, 1],
-  purgeMs: [60_000, 10],
   maxTaskChars: [64 * 1024 * 1024, 1],
-  deadAfterMs: [3 * 86_400_000, 0, MAX_AGE_MS],
-  graceMs: [300, 0]
+  deadAfterMs: [3 * 86_400_000, 0, MAX_AGE_MS]
 } as const satisfies Readonly<Record<string, NumberRule>>
+
+/** Intervals and times of all stores in ms. Tests reach them with `sqliteStoreWith` and `postgresStoreWith`. */
+export const BOUNDS = {
+  /** Interval of checks for waiting tasks and due deliveries. */
+  claimMs: 250,
+  /** Interval at which ended tasks past `ttlMs` are deleted. */
+  purgeMs: 60_000,
+  /** Time that `close` and `stop` give aborted handlers to finish. */
+  graceMs: 300
+}
+
+export type Bounds = { readonly [Name in keyof typeof BOUNDS]: number }
 
 const TASKS_AT_ONCE = 16
 const ATTEMPT_MS = 3_600_000
@@ -28,8 +37,6 @@ export const DELIVER_NUMBERS = { concurrency: [DELIVERIES_AT_ONCE, 1], timeoutMs
 
 /** Options of all stores. All durations in milliseconds. */
 export interface StoreLimits {
-  /** Interval of checks for waiting tasks and due deliveries. Default 250. */
-  readonly claimMs?: number | undefined
   /** Executors that may crash or freeze over one task, beyond the first, before it fails. Default 3. */
   readonly retries?: number | undefined
   /** How long a task may wait for its caller or for a worker, then it fails. Default one day. */
@@ -50,13 +57,9 @@ export interface StoreLimits {
   readonly maxBytes?: number | undefined
   /** Part of the tasks, the space, the executors and the deliveries that one owner may have, above 0. Default 0.25. */
   readonly ownerShare?: number | undefined
-  /** Interval at which ended tasks past `ttlMs` are deleted. Default one minute. */
-  readonly purgeMs?: number | undefined
   /** Most characters of JSON in the events of one task: an endless answer would fill the disk. Default 64 Mi. */
   readonly maxTaskChars?: number | undefined
   /** Time for which deliveries to a failing push config are retried. Default 3 days. */
   readonly deadAfterMs?: number | undefined
-  /** Time that `close` and `stop` give aborted handlers to finish. Default 300. */
-  readonly graceMs?: number | undefined
   readonly log?: TaskLogger | undefined
 }
