@@ -42,7 +42,7 @@ class Open implements OpenStream {
  * event, and the hook waits for it. Without that wait `app.close()` would hang.
  */
 export class OpenStreams {
-  /** Responses of this process that are sent as streams, over all plugins. */
+  /** Responses that are sent as streams, over all plugins: one count per process, also with two hosts. */
   static count = 0
   // @keyed none: a list in order, of the responses in progress of a plugin
   readonly #open = new LinkedSet<Open>()

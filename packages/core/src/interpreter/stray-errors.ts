@@ -21,7 +21,7 @@ export interface GuardOptions {
   readonly onFatal?: ((err: unknown) => void) | undefined
 }
 
-/** The calls in progress; undefined in a process without a guard. */
+/** The calls in progress: one list per process, also with two hosts; undefined in a process without a guard. */
 // @keyed none: a list in order, of the calls in progress; MAX_ANSWERS
 let open: LinkedSet<GuardedCall> | undefined
 /**

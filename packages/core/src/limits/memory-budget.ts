@@ -114,5 +114,5 @@ export class MemoryBudget {
   }
 }
 
-/** The budget of this process. */
+/** The budget: one per process, also with two hosts. */
 export const memoryBudget = new MemoryBudget()

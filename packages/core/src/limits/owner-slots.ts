@@ -5,6 +5,7 @@ import type { AbortSignalLike } from '../basics/light-abort.js'
 /** Part of a shared resource that one owner may use at once. */
 export const OWNER_SHARE = 0.25
 
+/** One per process, also with two hosts: the last one that sets it does so for both. */
 let share = OWNER_SHARE
 
 /** Changes the share of one owner in all that this process shares, from 0 to 1; slots that exist keep theirs. */

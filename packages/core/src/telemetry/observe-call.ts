@@ -8,6 +8,7 @@ import { isTraced, startSpan, toolLabel, withSpan, type OpenSpan } from './spans
 /** Most characters of a text in an attribute. */
 const MAX_CONTENT_CHARS = 8_192
 
+/** One per process, also with two hosts. */
 let isCaptured = false
 
 /** Puts questions, answers, arguments and results into attributes of spans, which have none of them without it. */
