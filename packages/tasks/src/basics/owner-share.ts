@@ -5,7 +5,7 @@ import { ANYONE } from './owner-key.js'
 export const OWNER_SHARE = 0.25
 
 /** Most tasks and bytes of a store, and the part of one owner. */
-export interface RoomLimits { readonly maxTasks: number, readonly maxBytes: number, readonly ownerShare: number }
+export interface CapacityLimits { readonly maxTasks: number, readonly maxBytes: number, readonly ownerShare: number }
 
 /** The owner of the unknown callers of a protocol that puts its name before its owners, such as ` mcp  anonymous`. */
 const ANONYMOUS = /^ [a-z0-9-]+ {2}anonymous$/

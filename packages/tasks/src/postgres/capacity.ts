@@ -1,5 +1,5 @@
 import { StoreFullError, TooManyTasksError } from '../basics/errors.js'
-import { shareOf, type RoomLimits } from '../basics/owner-share.js'
+import { shareOf, type CapacityLimits } from '../basics/owner-share.js'
 import type { PurgeLimits } from '../contract/task-store.js'
 import { Usage, type UsedRow } from '../basics/usage.js'
 import type { Connection } from './connection.js'
@@ -16,9 +16,9 @@ const LOW = 0.85
  * The limits of the store. Each replica counts the tasks of all owners once in `purgeMs`, and in between what it
  * creates and deletes itself: several replicas together may pass a limit by what they create in that time.
  */
-export class Room {
+export class Capacity {
   readonly #connection: Connection
-  readonly #limits: RoomLimits
+  readonly #limits: CapacityLimits
   readonly #usage = new Usage()
   readonly #sql
   #reclaiming: Promise<void> | undefined
@@ -27,7 +27,7 @@ export class Room {
   #counting: Promise<void> | undefined
   #idle: (() => void) | undefined
 
-  constructor (connection: Connection, limits: RoomLimits) {
+  constructor (connection: Connection, limits: CapacityLimits) {
     this.#connection = connection
     this.#limits = limits
     const names = ['event', 'origin', 'snapshot', 'push'].map(name => connection.table(name))
@@ -45,7 +45,7 @@ export class Room {
   }
 
   /**
-   * Reserves room for a new task. An owner at its share loses its own oldest ended task; in a full store the owner with
+   * Reserves capacity for a new task. An owner at its share loses its own oldest ended task; in a full store the owner with
    * most tasks does. Call `created` or `giveBack` then. @throws TASK_TOO_MANY where none has ended, TASK_STORE_FULL
    */
   async take (owner: string, bytes: number): Promise<void> {

@@ -33,7 +33,7 @@ import { PushConfigs } from './push-configs.js'
 import { JobQueue } from './queue.js'
 import { PostgresReplicaLink } from './replica-link.js'
 import { Replicas } from './replicas.js'
-import { Room } from './room.js'
+import { Capacity } from './capacity.js'
 import { sharedCounts } from './shared-counts.js'
 import { sharedValues } from './shared-values.js'
 import { signInRecords } from './sign-in-records.js'
@@ -59,7 +59,7 @@ interface Opened extends StoreContext {
   readonly push: PushConfigs
   readonly creates: WriteBatches<NewEntry, Created>
   readonly follower: Follower
-  readonly room: Room
+  readonly capacity: Capacity
   readonly health: Health
   // @keyed none: the values are timers of the store
   readonly timers: Set<NodeJS.Timeout>
@@ -126,8 +126,8 @@ class PostgresTaskStore implements TaskStore {
       const tasks = new TaskLog(connection, () => { this.#fillOutboxes() })
       const readers = new Readers()
       const push = new PushConfigs(connection)
-      const room = new Room(connection, settings)
-      await room.count()
+      const capacity = new Capacity(connection, settings)
+      await capacity.count()
       const discards = new Discards(connection, queue, log)
       const opened: Opened = {
         settings,
@@ -156,10 +156,10 @@ class PostgresTaskStore implements TaskStore {
           joins: () => false
         }, async snapshots => await tasks.saveSnapshots(snapshots)),
         follower: new Follower(connection, tasks, readers, log),
-        room,
-        health: databaseHealth(connection, room, replica),
-        checkSpace: owner => { room.checkSpace(owner) },
-        grew: (owner, bytes) => { room.grew(owner, bytes) },
+        capacity,
+        health: databaseHealth(connection, capacity, replica),
+        checkSpace: owner => { capacity.checkSpace(owner) },
+        grew: (owner, bytes) => { capacity.grew(owner, bytes) },
         nudge: queue => { this.#nudge(queue) },
         timers: new Set()
       }
@@ -253,10 +253,10 @@ class PostgresTaskStore implements TaskStore {
   }
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {
-    const { creates, tasks, connection, room } = this.#now
+    const { creates, tasks, connection, capacity } = this.#now
     const row = await prepareTask(owner, task, connection.now())
     try {
-      await room.take(owner, row.bytes)
+      await capacity.take(owner, row.bytes)
     } catch (error) {
       const before = row.idem === null ? undefined : await tasks.findRepeated(connection, row, task.id !== undefined).catch(() => undefined)
       if (before === undefined) throw error
@@ -266,14 +266,14 @@ class PostgresTaskStore implements TaskStore {
     try {
       before = await creates.add({ row, hasId: task.id !== undefined })
     } catch (error) {
-      room.giveBack(owner, row.bytes)
+      capacity.giveBack(owner, row.bytes)
       throw error
     }
     if (before !== undefined) {
-      room.giveBack(owner, row.bytes)
+      capacity.giveBack(owner, row.bytes)
       return { task: (await tasks.fold(before)).record(), created: false }
     }
-    room.created()
+    capacity.created()
     this.#nudge(row.queue)
     const fold = new TaskFold(row.origin)
     fold.apply({ seq: 1, ...row.first })
@@ -416,8 +416,8 @@ class PostgresTaskStore implements TaskStore {
   }
 
   async purge (limits: PurgeLimits): Promise<number> {
-    const { room, follower } = this.#now
-    const deleted = await room.purge(limits)
+    const { capacity, follower } = this.#now
+    const deleted = await capacity.purge(limits)
     if (deleted > 0) follower.lookAgain()
     return deleted
   }
@@ -430,7 +430,7 @@ class PostgresTaskStore implements TaskStore {
     const before = opened.connection.now() - inputTtlMs
     await endWaiting(opened, async limit => await opened.tasks.waiting(['submitted', ...waitingStates], before, undefined, limit))
     // before the purge: what other replicas have created counts, too
-    await opened.room.count()
+    await opened.capacity.count()
     await this.purge({ terminalOlderThanMs: ttlMs, maxTasks })
   }
 }

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { StoreFullError, TooManyTasksError } from '../basics/errors.js'
-import { shareOf, type RoomLimits } from '../basics/owner-share.js'
+import { shareOf, type CapacityLimits } from '../basics/owner-share.js'
 import type { PurgeLimits } from '../contract/task-store.js'
 import type { GroupCommit } from './group-commit.js'
 import type { KeyRanges } from './key-ranges.js'
@@ -34,7 +34,7 @@ export class Purge {
   readonly #usage: Usage
   readonly #ranges: KeyRanges
   readonly #commit: GroupCommit
-  readonly #limits: RoomLimits
+  readonly #limits: CapacityLimits
   /** Bytes of the file in use when they were last measured, and bytes written since. */
   #measured = 0
   #written = 0
@@ -42,7 +42,7 @@ export class Purge {
   /** Large tasks wait to be deleted in parts. */
   #hasBuried = true
 
-  constructor (database: SqliteDatabase, ranges: KeyRanges, usage: Usage, commit: GroupCommit, limits: RoomLimits) {
+  constructor (database: SqliteDatabase, ranges: KeyRanges, usage: Usage, commit: GroupCommit, limits: CapacityLimits) {
     const ended = 'SELECT key, owner, bytes FROM task WHERE ended_at IS NOT NULL'
     this.#sql = {
       older: database.prepare(`${ended} AND key BETWEEN ? AND ? AND owner <> '' AND ended_at < ? LIMIT ?`),
