@@ -1,4 +1,4 @@
-// The public versions of A2A, beside the Express server of the SDK of the protocol: sends, cards and long streams.
+// The public versions of A2A, next to the Express server of the SDK of the protocol: sends, cards and long streams.
 import autocannon from 'autocannon'
 import { awake } from './parts/awake.mjs'
 import { readEvents } from './parts/events.mjs'

@@ -1,4 +1,4 @@
-// One whole answer: POST /vac/<name> beside a bare JSON route.
+// One whole answer: POST /vac/<name> next to a bare JSON route.
 import autocannon from 'autocannon'
 import { awake } from './parts/awake.mjs'
 import { figure } from './parts/figure.mjs'

@@ -1,4 +1,4 @@
-// Calls of a tool of a published MCP server over HTTP: beside a bare route and other gateways to the same server.
+// Calls of a tool of a published MCP server over HTTP: next to a bare route and other gateways to the same server.
 import autocannon from 'autocannon'
 import { connect } from 'node:net'
 import { once } from 'node:events'
@@ -42,7 +42,7 @@ export async function run () {
       figure('calls/s, share of a bare Fastify route', median(ratiosOf(gateway, taken['gateway-bare'])) * 100, '%', { atLeast: 55 }, { ...summary(gateway), bare: summary(taken['gateway-bare']) }),
       figure('one call at a time, share of mcp-hub\'s median time', median(single.gateway) / median(single['mcp-hub']) * 100, '%', { atMost: 45 }, { p50: median(single.gateway), single }),
       figure('a result of 3 MB', median([await large(ours, LARGE), await large(ours, LARGE), await large(ours, LARGE)]), 'ms', { atMost: 150 }),
-      figure('p99 of a neighbour beside a result of 8 MB, more than alone', Math.max(0, beside - alone), 'ms', { atMost: 50 }, { alone, beside }),
+      figure('p99 of a neighbour of a result of 8 MB, more than by itself', Math.max(0, beside - alone), 'ms', { atMost: 50 }, { alone, beside }),
       figure(`memory after ${MANY_CALLS.toLocaleString('en')} calls more than after the first tenth of them`, toMb(growth), 'MB', { atMost: 10 })
     ]
   }))

@@ -62,7 +62,7 @@ function sharesIn (file) {
   return shares
 }
 
-/** Runs one test file, alone. */
+/** Runs one test file by itself. */
 async function runTest (test, steps) {
   const env = { ...process.env, POLYVAC_TEST_FILE: test, POLYVAC_STEPS: steps }
   const child = spawn(process.execPath, [WATCHDOG, compiledTest(test)], { env, stdio: ['ignore', 'ignore', 'inherit'] })

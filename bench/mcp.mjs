@@ -1,4 +1,4 @@
-// Calls of a tool over MCP: the plugin beside a bare route and other Fastify servers, and in front of a stdio server.
+// Calls of a tool over MCP: the plugin next to a bare route and other Fastify servers, and in front of a stdio server.
 import autocannon from 'autocannon'
 import { awake } from './parts/awake.mjs'
 import { figure } from './parts/figure.mjs'

@@ -1,4 +1,4 @@
-// The task store on PostgreSQL: a server and two replicas on this machine, beside DBOS Transact and bare inserts.
+// The task store on PostgreSQL: a server and two replicas on this machine, next to DBOS Transact and bare inserts.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -87,8 +87,8 @@ async function wholeTasks (server) {
 }
 
 /**
- * Creates and appends of one replica beside the insertion of the same rows into the same tables, in batches. Both sides
- * are warm, as a server is: for `WARM_ROUNDS` each of the two processes has done the same.
+ * Creates and appends of one replica next to the insertion of the same rows into the same tables, in batches. Both
+ * sides are warm, as a server is: for `WARM_ROUNDS` each of the two processes has done the same.
  */
 async function writes (server) {
   const creates = { shares: [], perSecond: [] }

@@ -1,4 +1,4 @@
-// Ready-made chunks of 100 bytes: POST /vac/streaming/<name> beside `reply.send(Readable.from(generator))`, by form.
+// Ready-made chunks of 100 bytes: POST /vac/streaming/<name> next to `reply.send(Readable.from(generator))`, by form.
 import { figure } from './parts/figure.mjs'
 import { inPairs } from './parts/rounds.mjs'
 import { withServers } from './parts/server-process.mjs'

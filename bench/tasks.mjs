@@ -1,4 +1,4 @@
-// One task from its request to its end: A2A's blocking send beside the SDK of the protocol.
+// One task from its request to its end: A2A's blocking send next to the SDK of the protocol.
 import autocannon from 'autocannon'
 import { awake } from './parts/awake.mjs'
 import { figure } from './parts/figure.mjs'

@@ -43,7 +43,7 @@ export async function run () {
   const figures = []
   for (const [what, prefix, load] of LOADS) {
     const kinds = SIDES.map(([side]) => `${prefix}telemetry-${side}`)
-    figures.push(...await compare(`${prefix}telemetry-alone`, kinds, load, SIDES.map(([, text, bar]) => [`${what}, ${text}`, bar])))
+    figures.push(...await compare(`${prefix}telemetry-only`, kinds, load, SIDES.map(([, text, bar]) => [`${what}, ${text}`, bar])))
   }
   return figures
 }

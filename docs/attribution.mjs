@@ -16,7 +16,7 @@ const FIELDS = ['holds', 'whose', 'bound', 'share', 'test']
 const CLASSES = /^(?:(?:Weak)?(?:Map|Set)|LinkedSet|Agent|Pool|LRUCache)$/
 const TYPES = /(?<!Readonly)\b(?:Map|Set|WeakMap|WeakSet|LinkedSet)<|^(?:Promise<)?(?:\w+\.)?(?:Agent|Pool)\b/
 const WRITES = /^(?:set|add|push|unshift|splice|delete)$/
-/** A function that is an argument of one of these runs within the call alone. */
+/** A function that is an argument of one of these runs only within the call. */
 const WITHIN = /^(?:map|forEach|filter|flatMap|some|every|find|findIndex|findLast|reduce|sort|toSorted|replace|replaceAll|from|visit)$/
 
 /** The sources: `{ file, text }` by the path from the root. @param parts folders of a package, such as `page` */
@@ -116,7 +116,7 @@ function writesTo (node, scope, later) {
   return visit(scope, false)
 }
 
-/** Whether a function can run after the call that makes it: it is neither called there alone, nor passed to a loop. */
+/** Whether a function can run after the call that makes it: it is neither called only there, nor passed to a loop. */
 function outlives (node) {
   const { parent } = node
   if (ts.isCallExpression(parent)) {

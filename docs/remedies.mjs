@@ -1,6 +1,6 @@
 // The meaning and the remedy of every error code. Codes and statuses come from the source; docs/generate.mjs
 // joins the two and fails when one has a code that the other lacks.
-// seen: 'caller' in a response, 'start' when the application starts or a function is called, 'log' in the log alone.
+// seen: 'caller' in a response, 'start' when the application starts or a function is called, 'log' only in the log.
 export const remedies = {
   BAD_REQUEST: { seen: 'caller', means: 'The body, or a part of it, has the wrong shape. `details` names every problem by its path.', remedy: 'Correct the named fields.' },
   INVALID_HISTORY: { seen: 'caller', means: 'An entry of `chat_history` is not a turn in an accepted form.', remedy: 'Send `{role, content}`, `{name: "Human" or "AI", content}`, `{human, ai}` or `[human, ai]`.' },

@@ -24,7 +24,7 @@ const entries = readdirSync(resolve(given), { withFileTypes: true })
   .filter(({ name }) => !companions.test(name) && (names.length === 0 || names.some(begin => name.startsWith(begin))))
   .sort((a, b) => a.name < b.name ? -1 : 1)
 
-// scripts import the packages by name, so they run beside a link to those of the clone; further ones lie a folder above
+// scripts import the packages by name, so they run next to a link to those of the clone; others lie a folder above
 const scratch = mkdtempSync(join(tmpdir(), 'polyvac-cases-'))
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 3 }))
 const folder = join(scratch, 'cases')
@@ -72,7 +72,7 @@ async function runScript (c) {
   c.holds('the script', code === 0 && lines.length > 0, `exit code ${code}${lines.length > 0 ? '' : `: ${text.trim()}`}`, 'ends with 0 and prints a line for each check')
 }
 
-/** Installs packages beside the cases, one installation at a time; resolves to the folder. */
+/** Installs packages next to the cases, one installation at a time; resolves to the folder. */
 function install (...packages) {
   if (packages.length === 0) return scratch
   installing = installing.catch(() => {}).then(async () => {

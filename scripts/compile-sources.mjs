@@ -1,5 +1,5 @@
 // Compiles the sources into `dist` without a check of types, for `npm start` in a fresh clone: two seconds, where tsc
-// needs half a minute. It writes no declarations; once tsc has built, tsc alone builds.
+// needs half a minute. It writes no declarations; once tsc has built, only tsc builds.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -24,7 +24,7 @@ export function inProcesses (files) {
 
 export const readWeights = () => existsSync(WEIGHTS) ? JSON.parse(readFileSync(WEIGHTS, 'utf8')) : {}
 
-/** The names of jobs, the heaviest first, so that none is alone at the end. A job without a weight has the median. */
+/** The names of jobs, the heaviest first, so that none ends last. A job without a weight has the median. */
 export function heaviestFirst (names, weights) {
   const weightOf = weighing(weights)
   return [...names].sort((a, b) => weightOf(b) - weightOf(a) || (a < b ? -1 : 1))

@@ -1,5 +1,5 @@
 // The whole check of the repository: types, lint, imports, words, tests; ends with one line `N passed, N failed`.
-// Arguments are test files; without any, all. With files or --grep, the tests run alone. No file runs again to pass.
+// Arguments are test files; without any, all. With files or --grep, only the tests run. No file runs again to pass.
 // Test files are programs that use tap. `tap run` also loads a compiler, mocks and a recorder of coverage into each of
 // them and, through NODE_OPTIONS, into each process that a test starts: a second of CPU time for a test file.
 //   --grep <words>  runs the tests whose name contains the words, in upper or lower case
@@ -25,7 +25,7 @@ const NODE_ARGS = ['--enable-source-maps', '--import=./test/fixtures/loop-watchd
 const JOBS = availableParallelism() + 1
 /** A file whose event loop does not turn is killed. A test ends by TAP_TIMEOUT of test/fixtures/timeout.mjs before. */
 const KILL_MS = 1_500_000
-/** The checks beside the tests, with the arguments of Node.js. */
+/** The checks besides the tests, with the arguments of Node.js. */
 const CHECKS = {
   types: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
   'types of the page': ['node_modules/typescript/bin/tsc', '-p', 'packages/playground/page/tsconfig.json'],

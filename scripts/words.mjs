@@ -28,6 +28,9 @@ const WORDS = [
   [/\bchanged hands\b/, 'has another owner'],
   [/\b(?:gives?|gave|given|giving) back\b/, 'returns, releases'],
   [/\bweigh(?:s|ed)? a little\b/, 'gets a small weight'],
+  [/\balone\b/, 'only, by itself'],
+  [/\bbeside\b/, 'besides, next to'],
+  [/\bplaces for\b/, 'slots'],
   [/\bsays\b/, 'states, returns, means', 'source']
 ].map(([{ source }, advice, only]) => ({ pattern: new RegExp(source.replaceAll(' ', '\\s+'), 'gi'), advice, only }))
 

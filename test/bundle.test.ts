@@ -62,7 +62,7 @@ const NO_PACKAGES = ['pg', 'pg-boss', 'better-sqlite3', '@grpc/grpc-js', 'protob
 const BANNER = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);'
 
 for (const [format, file] of [['esm', 'index.mjs'], ['cjs', 'index.cjs']] as Array<[Format, string]>) {
-  test(`a bundle of an app answers without packages, and has its own version beside the package.json of the app: ${format}`, async t => {
+  test(`a bundle of an app answers without packages, and has its own version next to the package.json of the app: ${format}`, async t => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'polyvac-bundle-')))
     t.teardown(() => rm(folder, { recursive: true }))
     await build({

@@ -32,7 +32,7 @@ async function statusOf (path: string): Promise<number> {
   }
 }
 
-test('the files for Docker Compose start three replicas behind a balancer that this machine alone reaches', t => {
+test('the files for Docker Compose start three replicas behind a balancer that only this machine reaches', t => {
   const { database, polyvac, balancer } = documents('compose.yaml')[0].services
   for (const { image, read_only: isReadOnly } of [database, balancer]) t.match(image, /:\d+\.\d+(\.\d+)?$/, `${image} is pinned, read-only: ${isReadOnly}`)
   t.equal(polyvac.deploy.replicas, 3)

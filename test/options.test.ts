@@ -108,7 +108,7 @@ for (const [name, table, read] of TABLES) {
         await t.rejects(async () => { await read({ [option]: value }) }, { code: /^[A-Z0-9_]+$/, message: new RegExp(`\\b${option}\\b.* is `) }, `${option}: ${String(value)}`)
       }
     }
-    // the tables of @polyvac/tasks hold numbers alone
+    // the tables of @polyvac/tasks hold only numbers
     if (Object.values(table).some(({ expected }) => expected === undefined)) return
     const long = Object.keys(table).find(option => option.length > 4) ?? ''
     await t.rejects(async () => { await read({ [`${long}x`]: 1 }) }, { message: new RegExp(`no option "[^"]*${long}x"; did you mean "${long}"`) })

@@ -9,7 +9,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const folders = ['packages', 'apps'].flatMap(group => readdirSync(join(root, group)).map(name => `${group}/${name}`))
   .filter(folder => existsSync(join(root, folder, 'package.json')))
 
-test('each package names its repository, and has main and types beside exports', t => {
+test('each package names its repository, and has main and types besides exports', t => {
   for (const folder of folders) {
     const manifest = JSON.parse(read(`${folder}/package.json`))
     const { name, repository, homepage, bugs, keywords, publishConfig, main, types, typesVersions, exports } = manifest

@@ -62,7 +62,7 @@ test('any text is a configuration, or is refused as CONFIG_INVALID', async () =>
   }), { numRuns: 150 })
 })
 
-test('a sealed text opens with its key and purpose alone, and any change closes it', async () => {
+test('a sealed text opens only with its key and purpose, and any change closes it', async () => {
   const [texts, others] = [new SealedTexts('k'.repeat(32)), new SealedTexts('l'.repeat(32))]
   await fc.assert(fc.asyncProperty(fc.jsonValue(), fc.array(fc.string()), fc.array(fc.string()), fc.nat(), fc.string(), async (value, purpose, other, at, piece) => {
     await nextTurn()

@@ -147,7 +147,7 @@ test('lists show what a caller may use, and the rest is answered like an unknown
   t.notOk(audit.find(({ owner }) => owner === 'every'), 'an unknown name is no refusal')
 })
 
-test('a refusal over MCP alone writes an audit line, and its answer is that for an unknown name', async t => {
+test('a refusal that is only over MCP writes an audit line, and its answer is that for an unknown name', async t => {
   const { mcp, lines } = await serve(t)
   const audit = (): object[] => lines.map(line => JSON.parse(line)).filter(({ audit, owner }) => audit === 'refused' && owner === 'mcp')
   const answer = async (name: string): Promise<string> => JSON.stringify(await mcp('mcp', 'tools/call', { name, arguments: {} })).replaceAll(name, 'NAME')

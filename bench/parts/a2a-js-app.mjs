@@ -7,7 +7,7 @@ import { interpreters } from './task-interpreters.mjs'
 
 const CARD = {
   name: 'bench',
-  description: 'The same work as beside it',
+  description: 'The same work as next to it',
   version: '1.0.0',
   supportedInterfaces: [{ url: 'http://127.0.0.1/', protocolBinding: 'JSONRPC', tenant: '', protocolVersion: '1.0' }],
   provider: undefined,

@@ -28,7 +28,7 @@ const APPS = {
 /** The same app in processes that differ in what they start of OpenTelemetry before it. */
 function telemetryApps (prefix, make) {
   const after = async name => await (await import('./telemetry-apps.mjs'))[name]()
-  const starts = { alone: 'refuseOpenTelemetry', api: 'keepOpenTelemetry', sampled: 'startBoth' }
+  const starts = { only: 'refuseOpenTelemetry', api: 'keepOpenTelemetry', sampled: 'startBoth' }
   return Object.fromEntries(Object.entries(starts).map(([side, start]) => [`${prefix}telemetry-${side}`, () => after(start).then(make)]))
 }
 

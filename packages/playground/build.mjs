@@ -36,7 +36,7 @@ export async function buildPage () {
     write: false,
     metafile: true,
     bundle: true,
-    // beside the other libraries, not amid the page: 300 bytes less when compressed
+    // next to the other libraries, not amid the page: 300 bytes less when compressed
     inject: ['@cfworker/json-schema'],
     minify: true,
     format: 'esm',
@@ -65,7 +65,7 @@ function noticeOf (files) {
   return folders.map(folder => {
     const { name, version, license, author } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'))
     const file = readdirSync(folder).find(file => /^licen[sc]e/i.test(file))
-    // a package without that file names its licence in the manifest alone; LICENSE has the terms of MIT
+    // a package without that file names its licence only in the manifest; LICENSE has the terms of MIT
     const text = file !== undefined
       ? readFileSync(`${folder}/${file}`, 'utf8')
       : `${license} License\n\nCopyright (c) ${author.name ?? author}\n\n${termsOf(license)}`

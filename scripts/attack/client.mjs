@@ -11,8 +11,8 @@ const LATE_MS = 300
 
 /**
  * Sends one request. Resolves to `{ status, headers, text }`, with status 0 and the code of the error where no response
- * came. At most 1 MiB of the body are read, for at most `readMs` where the response is a stream. `alone`: over its own
- * connection, however many there are.
+ * came. At most 1 MiB of the body are read, for at most `readMs` where the response is a stream. `alone` is set: over
+ * its own connection, however many there are.
  */
 export function send (url, { method = 'GET', path = '/', headers = {}, body, readMs = 150, ms = 120_000, alone = false } = {}) {
   return new Promise(resolve => {

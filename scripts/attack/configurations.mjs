@@ -56,7 +56,7 @@ function write (folder, content) {
 
 const MAY_BE_GOOD = ['quadratic anchors', '200,000 keys', '20,000 VACs', 'a string of 20 MB', 'billion laughs', 'merges of merges']
 
-/** Waits for a module up to the bound of the host: they begin together, and wait beside the others. */
+/** Waits for a module up to the bound of the host: they begin together, and wait next to the others. */
 const SLOW = ['a module that never loads', 'a module that loads for ever']
 
 async function check (content) {

@@ -49,7 +49,7 @@ const against = (name, flood, more = {}) => ({
     const seen = await aliceDoes(context)
     for (const { socket } of wires) socket.destroy()
     const extra = await more.after?.(context) ?? []
-    return { ...seen, problems: [...seen.problems, ...extra], note: `alice beside ${name}: at most ${seen.slowest} ms` }
+    return { ...seen, problems: [...seen.problems, ...extra], note: `alice next to ${name}: at most ${seen.slowest} ms` }
   },
   holds: ({ problems }) => problems
 })

@@ -194,7 +194,7 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 if (process.platform !== 'linux') {
-  process.stderr.write('the attacks look at sockets and processes in /proc, which Linux alone has\n')
+  process.stderr.write('the attacks look at sockets and processes in /proc, which only Linux has\n')
   process.exit(2)
 }
 setTimeout(() => {

@@ -28,7 +28,7 @@ const REFUSED = {
   'a folded header': `${start}Transfer-Encoding:\r\n chunked\r\n\r\n${chunked}${hidden}`,
   'a NUL in a header': `${start}X: a\0b\r\nContent-Length: 22\r\n\r\n${body}${hidden}`,
   'a line end without CR in a header': `${start}Content-Length: 22\nX: y\r\n\r\n${body}${hidden}`,
-  'a CR alone in a header': `${start}X: a\rTransfer-Encoding: chunked\r\n\r\n${chunked}${hidden}`,
+  'a single CR in a header': `${start}X: a\rTransfer-Encoding: chunked\r\n\r\n${chunked}${hidden}`,
   'a header without a name': `${start}: x\r\nContent-Length: 22\r\n\r\n${body}${hidden}`,
   'a first header that begins with a space': `POST /vac/agent HTTP/1.1\r\n Host: 127.0.0.1\r\nContent-Length: 22\r\n\r\n${body}${hidden}`,
   'a chunk size that is not hexadecimal': `${start}Transfer-Encoding: chunked\r\n\r\nzz\r\n${body}\r\n0\r\n\r\n${hidden}`,

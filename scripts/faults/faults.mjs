@@ -1,5 +1,5 @@
 // The faults. Those of UNDER_LOAD happen to three replicas with a steady load; `cause` resolves when the fault is over.
-// Those of ALONE have their own replicas and databases, and resolve to `{ seconds, lost, duplicated, problems }`.
+// Those of `ALONE` have their own replicas and databases, and resolve to `{ seconds, lost, duplicated, problems }`.
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { query } from '../../test/fixtures/postgres-server.mjs'

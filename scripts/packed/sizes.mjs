@@ -25,7 +25,7 @@ await createVacs({ vacs: { chat: entry }, streamInterpreter: openaiInterpreter()
   .ask({ question: 'Hi', log }).catch(error => console.log((error.cause ?? error).message))
 `
 
-/** Each plugin beside Fastify, alone in a folder. */
+/** Each plugin next to Fastify, by itself in a folder. */
 export async function sizes (packed, temporary, check) {
   const { peerDependencies: { fastify } } = packed.get('@polyvac/vac').manifest
   for (const [name, budget] of Object.entries(BUDGETS)) {

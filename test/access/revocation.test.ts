@@ -202,7 +202,7 @@ test('queued work reads the scopes of its credential again when it starts', asyn
     const { task: call } = await tasks.create(` mcp ${credential}`, { skill: 'tools/call', queue: 'mcp', input })
     made.set(`mcp ${credential}`, [call.owner, call.id])
   }
-  // of an earlier version, which stored the scopes alone, and no identity where callers are not authenticated
+  // of an earlier version, which stored only the scopes, and no identity where callers are not authenticated
   for (const [owner, metadata] of [['earlier', { scopes: ['vac:docs'] }], ['anyone', {}]] as const) {
     made.set(`a2a ${owner}`, [owner, (await tasks.create(owner, { skill: 'vac_query_docs', input: { query: 'x' }, metadata })).task.id])
   }

@@ -1,4 +1,4 @@
-// Cases about calls that take long, are cancelled, ask back, or need a process alone.
+// Cases about calls that take long, are cancelled, ask back, or need a separate process.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'

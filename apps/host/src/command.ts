@@ -1,4 +1,4 @@
-// For the command polyvac only: what it uses of the host beside the public API. Private, no semantic versioning.
+// For the command polyvac only: what it uses of the host besides the public API. Private, no semantic versioning.
 export { createHost } from './create-host.js'
 export type { HostOptions, IndexingProgress, Settings } from './host-options.js'
 export { toSettings } from './host-options.js'

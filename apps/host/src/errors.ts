@@ -36,4 +36,4 @@ export const TasksSettingsError = createError<[string]>('TASKS_SETTINGS', 'servi
 export const StateKeyError = createError<[number]>('STATE_KEY_TOO_SHORT',
   'the key of POLYVAC_STATE_KEY or service.state_key has %s bytes; it needs 32, for example those of `openssl rand -base64 32`', 500)
 export const MetricsPackageError = createError('METRICS_PACKAGE_MISSING',
-  'telemetry.prometheus needs two packages; install @opentelemetry/exporter-prometheus@0.222 and @opentelemetry/sdk-metrics@2 beside @polyvac/host', 500)
+  'telemetry.prometheus needs two packages; install @opentelemetry/exporter-prometheus@0.222 and @opentelemetry/sdk-metrics@2 next to @polyvac/host', 500)

@@ -73,17 +73,17 @@ export interface HostOptions {
   readonly load_timeout?: number | undefined
   /**
    * The store of the tasks of A2A and MCP: `{ store, path, ttl, input_ttl, max_tasks, max_size }`, or in PostgreSQL
-   * `{ url, schema, pool, … }`. Default: `.polyvac/tasks.db` beside the configuration file; in memory where there is
+   * `{ url, schema, pool, … }`. Default: `.polyvac/tasks.db` next to the configuration file; in memory where there is
    * none.
    */
   readonly tasks?: ServiceConfig['tasks'] | undefined
   /** Signs state of MCP that clients keep, 32 bytes or more. Default: a key in the database; without one, random. */
   readonly state_key?: string | undefined
-  /** Push notifications: `{ enabled, allow }`. Default: on, to public https addresses alone. */
+  /** Push notifications: `{ enabled, allow }`. Default: on, only to public https addresses. */
   readonly push?: ServiceConfig['push'] | undefined
   /** The VACs, by name; instead of a configuration file. */
   readonly vacs?: readonly string[] | Readonly<Record<string, VacConfig>> | undefined
-  /** A configuration file, or the result of `readConfig` of this package. Default, where no `vacs` are set: `vac_config.yaml`. */
+  /** A configuration file, or what `readConfig` of this package returns; default without `vacs`: `vac_config.yaml`. */
   readonly config?: string | HostConfig | undefined
   /** Names the caller; undefined refuses the request with 401. */
   readonly authenticate?: Authenticate | undefined

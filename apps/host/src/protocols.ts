@@ -54,7 +54,7 @@ const TASKS = [
 
 const CARDS = ['/.well-known/agent.json', '/.well-known/agent-card.json', '/a2a/vacs/:vac/.well-known/agent-card.json', '/.well-known/ai-catalog.json']
 
-/** The protocols beside the direct endpoints, in the order of registration. */
+/** The protocols besides the direct endpoints, in the order of registration. */
 export const PROTOCOLS: readonly Protocol[] = [
   {
     package: '@polyvac/a2a',
@@ -131,7 +131,7 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
   return loaded
 }
 
-/** Options of `@polyvac/a2a`. Its signing keys are kept beside the tasks, so that a restart does not change them. */
+/** Options of `@polyvac/a2a`. Its signing keys are kept next to the tasks, so that a restart does not change them. */
 async function a2aOptions ({ vacs, settings, authenticate, stallMs, bodyLimit, tasks }: ProtocolParts, loaded: Module): Promise<Record<string, unknown>> {
   const module = loaded as unknown as typeof import('@polyvac/a2a')
   const { a2a_vac_names: vacNames, a2a = {}, public_url: publicUrl, push } = settings.switches

@@ -160,7 +160,7 @@ test('references in files of MCP clients are filled in from the environment, the
   }
   const { service } = parseConfig('kind: vacConfig\nservice:\n  mcp_servers:\n    a: { command: node, env: { X: "${env:REGION}" } }\n', '/app/vac_config.yaml', { env })
   t.match(service.mcp_servers, { a: { env: { X: 'eu-central-1' } } }, 'the map of another tool within our own file')
-  t.throws(() => parseConfig(JSON.stringify({ servers: { a: { command: 'x', args: ['${command:pick}'] } } }), '/app/mcp.json', { env }), /\$\{command:pick\} is filled in by an MCP client alone; write/)
+  t.throws(() => parseConfig(JSON.stringify({ servers: { a: { command: 'x', args: ['${command:pick}'] } } }), '/app/mcp.json', { env }), /\$\{command:pick\} is filled in only by an MCP client; write/)
 })
 /* eslint-enable no-template-curly-in-string */
 
@@ -232,7 +232,7 @@ test('a file is checked in a thread with the same result', async t => {
   t.same(inThread, inPlace)
 })
 
-test('createHost refuses a configuration whose service nobody has checked', async t => {
+test('createHost refuses a configuration whose service is not checked', async t => {
   const text = 'kind: vacConfig\nservice: { stream_interpreter: echo, auth: { token: x } }\nvac: { a: {} }\n'
   const unchecked = parseVacs(text, '/app/vac_config.yaml') as unknown as HostConfig
   await t.rejects(createHost({ config: unchecked }), { code: 'HOST_OPTIONS', message: /config must be the path of a file, or what readConfig\(\) of @polyvac\/host returns/ })

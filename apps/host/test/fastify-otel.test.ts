@@ -7,7 +7,7 @@ import { recordSpans, takeSpans } from '../../../test/fixtures/traces.js'
 
 recordSpans()
 
-test('beside @fastify/otel a request has one span of the request, and the call of the VAC is below it', async t => {
+test('next to @fastify/otel a request has one span of the request, and the call of the VAC is below it', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(new FastifyOtelInstrumentation().plugin())

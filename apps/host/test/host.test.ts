@@ -233,7 +233,7 @@ test('health is always reported, readiness with its reasons', async t => {
   t.match([rpc.statusCode, rpc.json()], [503, { jsonrpc: '2.0', id: 7, error: { code: -32603, data: { code: 'SHUTTING_DOWN' } } }], 'each wire in its own shape')
 })
 
-test('readiness shows problems of the configuration to administrators alone', async t => {
+test('readiness shows problems of the configuration only to administrators', async t => {
   const problem = { file: '/x/vac_config.yaml', line: 3, column: 5, message: 'unknown key "agnet"', hint: 'did you mean "agent"?', text: 'source' }
   const { text, ...shown } = problem
   const authenticate: Authenticate = ({ headers: { authorization } }) =>
@@ -385,7 +385,7 @@ test('each remedy that raises or sets something names a key of the configuration
     for (const child of Object.values(rest)) collect(child)
   }
   collect(HostConfigFile)
-  // beside the keys: a field of the body of /vac, and a variable of OpenTelemetry
+  // besides the keys: a field of the body of /vac, and a variable of OpenTelemetry
   for (const other of ['stream_timeout', 'OTEL_SDK_DISABLED=true']) keys.add(other)
   const sources = await filesIn(fileURLToPath(new URL('../../..', import.meta.url)))
   const texts = [

@@ -148,7 +148,7 @@ test('an owner creates so many tasks in a day; the same request again does not c
   t.match((await send('bob', 'c')).json(), { result: { taskId: String } })
 })
 
-test('owner_share is the share of the memory budget, of shared places and of the task store', async t => {
+test('owner_share is the share of the memory budget, of shared slots and of the task store', async t => {
   t.teardown(() => { setOwnerShare(OWNER_SHARE) })
   const { ask } = await hostWith(t, { owner_share: 0.5 }, { enable_a2a_agent: true, tasks: { store: 'memory', max_tasks: 8 } })
   const rpc = async (method: string, params: object) => (await ask('alice', `/a2a/${method}`, { jsonrpc: '2.0', id: 1, method, params })).json().result

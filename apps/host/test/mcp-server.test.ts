@@ -188,7 +188,7 @@ async function untilStatus (app: Awaited<ReturnType<typeof createHost>>, taskId:
 
 const byHeader: HostOptions['authenticate'] = ({ headers }) => headers.authorization === undefined ? undefined : { owner: headers.authorization }
 
-test('a VAC runs as a task for callers of both eras, beside tasks of A2A in one store, which do not list it', async t => {
+test('a VAC runs as a task for callers of both eras, besides tasks of A2A in one store, which do not list it', async t => {
   const { app, url } = await served(t, {
     vacs: ['a'],
     enable_a2a_agent: true,

@@ -142,7 +142,7 @@ test('without the switch there is no route', async t => {
   t.equal((await app.inject('/metrics')).statusCode, 404)
 })
 
-test('a meter provider of the application has the same metrics beside /metrics, each with a separate window', async t => {
+test('a meter provider of the application has the same metrics besides /metrics, each with a separate window', async t => {
   const collect = meter(t)
   const app = await host(t, { telemetry: { prometheus: true } })
   const blockLoop = async (): Promise<void> => {

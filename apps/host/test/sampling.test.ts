@@ -96,7 +96,7 @@ test('a request whose trace is dropped has no context, and its tools no spans', 
   t.strictSame(await takeSpans(), [])
 })
 
-test('a request whose trace is kept has the context in every step, beside others that have none', async t => {
+test('a request whose trace is kept has the context in every step, next to others that have none', async t => {
   const app = await host(t)
   let release = (): void => {}
   held = new Promise<void>(resolve => { release = resolve })

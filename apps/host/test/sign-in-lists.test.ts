@@ -15,7 +15,7 @@ import { post, started } from './sign-in-service.js'
 
 const LONG = 'x'.repeat(70)
 
-/** What an account has alone has its name; `alice` has the URI of the server `notes` too. */
+/** What only one account has has its name; `alice` has the URI of the server `notes` too. */
 function setUp (server: McpServer, account: string): void {
   const content = (uri: string) => ({ contents: [{ uri, text: `mail of ${account}` }] })
   const text = () => ({ content: [{ type: 'text' as const, text: account }] })

@@ -38,7 +38,7 @@ async function serve (t: Test) {
   return { base, upstream, connect }
 }
 
-test('no suggestion names a tool that another owner alone sees', async t => {
+test('no suggestion names a tool that only another owner sees', async t => {
   const { base, connect } = await serve(t)
   const rest = async (owner: string, tool: string): Promise<string> => JSON.stringify(await post(base, '/mcp/call', owner, { server: 'mail', tool, arguments: {} }))
   const clients = { alice: await connect('alice'), bob: await connect('bob') }

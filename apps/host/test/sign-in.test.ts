@@ -81,7 +81,7 @@ test('a sign-in is asked for over A2A and MCP, the call continues after it, and 
   }
 })
 
-test('over MCP, an owner sees and calls what the server offers to that owner alone', async t => {
+test('over MCP, an owner sees and calls what the server offers only to that owner', async t => {
   const as = await authorizationServer(t)
   const upstream = await protectedServer(t, as, (server, account) => {
     const answer = (): { content: Array<{ type: 'text', text: string }> } => ({ content: [{ type: 'text', text: account }] })

@@ -69,7 +69,7 @@ test('direct and OpenAI calls: a server span, and the run of the VAC below it', 
   }
 })
 
-test('a failed, a late and a cancelled call end their spans with the code of the error alone', async t => {
+test('a failed, a late and a cancelled call end their spans with only the code of the error', async t => {
   const { url } = await host(t)
   await post(`${url}/vac/demo`, { user_input: 'fail' })
   let spans = await takeSpans()

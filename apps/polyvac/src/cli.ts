@@ -22,7 +22,7 @@ const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>
 /** Commands that go on until they are stopped. */
 const SERVING: ReadonlySet<string> = new Set<Command>(['start', 'mcp'])
 
-/** The event loop is empty: what the command waits for cannot happen any more. Node.js alone exits with 13. */
+/** The event loop is empty: what the command waits for cannot happen any more. Node.js itself exits with 13. */
 const endIdle = (): void => {
   process.stderr.write('polyvac: the command waits for a promise that nothing settles; look whether the interpreter awaits something that never happens\n')
   process.exit(1)

@@ -12,6 +12,6 @@ export const NoServersError = createError<[string]>('NO_MCP_SERVERS',
 export const ServerCommandFailedError = createError<[string, string]>('SERVER_COMMAND_FAILED',
   'the MCP server `%s` cannot be used: %s; check the command after `--`', 500)
 export const McpServerMissingError = createError('MCP_SERVER_MISSING',
-  'polyvac mcp needs the package @polyvac/mcp-server; install it beside @polyvac/host', 500)
+  'polyvac mcp needs the package @polyvac/mcp-server; install it next to @polyvac/host', 500)
 export const PackError = createError<[string, string]>('PACK_FAILED',
   'the packages of the clone %s cannot be packed: %s; run `npm run build` there', 500)

@@ -12,7 +12,7 @@ const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'con
 /**
  * Finds and reads the configuration: the command of an MCP server after `--`; `--config`; a file named by position; the
  * file of a named folder, or, where it has none, that folder as the documents of one VAC; otherwise
- * `VAC_CONFIG_FOLDER`, or the working directory. It first loads a `.env` beside the file, which does not overwrite
+ * `VAC_CONFIG_FOLDER`, or the working directory. It first loads a `.env` next to the file, which does not overwrite
  * variables that are set.
  * @throws CONFIG_INVALID
  */
@@ -64,7 +64,7 @@ async function loadEnvironment (file: string): Promise<void> {
 export function folderConfig (folder: string, env: NodeJS.ProcessEnv = process.env): HostConfig {
   const title = basename(folder) || 'docs'
   const name = title.replace(/[^\p{L}\p{N}_-]+/gu, '-').replace(/^-+|-+$/g, '') || 'docs'
-  // the tasks are kept in the database of the environment, beside the documents, or in memory where that folder cannot
+  // the tasks are kept in the database of the environment, next to the documents, or in memory where that folder cannot
   // be written
   const state = join(dirname(folder), '.polyvac')
   const tasks = env.DATABASE_URL ? {} : isWritable(dirname(folder)) ? { path: join(state, `${name}-tasks.db`) } : { store: 'memory' }

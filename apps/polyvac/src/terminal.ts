@@ -1,4 +1,4 @@
-/** What a terminal acts on or does not show, beside line ends and tabs. */
+/** What a terminal acts on or does not show, besides line ends and tabs. */
 const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu
 
 /** Marks that letters and emoji need: joiners, and selectors of variants. */

@@ -197,7 +197,7 @@ test('doctor waits for MCP servers that are starting, and reports what /ready na
   t.match(await look(AbortSignal.abort()), [{ check: 'ready', level: 'warning', text: 'mcp.files: is starting' }], 'the wait has an end')
 })
 
-test('the headers of --header reach the named origin alone, and redirects are reported', async t => {
+test('the headers of --header reach only the named origin, and redirects are reported', async t => {
   const seen: Array<string | undefined> = []
   const other = await serve(t, ({ headers }, reply) => { seen.push(headers.authorization); reply.writeHead(404).end() })
   const redirecting = await serve(t, (_request, reply) => { reply.writeHead(301, { location: `${other}/x` }).end() })

@@ -173,7 +173,7 @@ test('a broken session is refused with the number of its line', async t => {
   await t.rejects(readSession(await write(t, Array.from({ length: MAX_SESSION_LINES + 1 }, () => exchange))), { message: /too many/ })
 })
 
-test('headers of a session that are masked or foreign stay back, and --header goes to the named origin alone', async t => {
+test('headers of a session that are masked or foreign stay back, and --header goes only to the named origin', async t => {
   const seen: Array<Record<string, unknown>> = []
   const server = createServer(({ url, headers }, reply) => { seen.push({ url, ...headers }); reply.end('text') }).listen(0, '127.0.0.1')
   t.teardown(() => { server.closeAllConnections(); server.close() })

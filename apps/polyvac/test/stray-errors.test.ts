@@ -60,7 +60,7 @@ test('on_stray_error: end stops the service at a stray error', async t => {
   t.match(out.stderr, /"err":\{[^}]*"message":"thrown by a timer"/)
 })
 
-test('a stray error in a worker thread fails the calls of that thread alone', async t => {
+test('a stray error in a worker thread fails only the calls of that thread', async t => {
   const folder = await emptyFolder(t)
   await writeFile(join(folder, 'agent.mjs'), AGENT)
   await writeFile(join(folder, 'vac_config.yaml'), config({ async_stream: false }))

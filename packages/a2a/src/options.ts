@@ -47,7 +47,7 @@ export interface A2aOptions {
   readonly inputModes?: readonly string[] | undefined
   /** False: A2A 0.3 and 1.0 offer no streams. Default true. */
   readonly streaming?: boolean | undefined
-  /** Extensions that the cards list beside Polyvac's own. A client that does not name a required one is refused. */
+  /** Extensions that the cards list besides Polyvac's own. A client that does not name a required one is refused. */
   readonly extensions?: readonly AgentExtension[] | undefined
   /** The address of gRPC for the cards of 1.0, `host:port` as clients dial it. Default: none is listed. */
   readonly grpcUrl?: string | undefined
@@ -101,7 +101,7 @@ export interface A2aOptions {
 
 export interface PushOptions {
   /**
-   * Receivers beside public ones: host names, `host:port`, or ranges such as `10.0.0.0/8`. Without an entry, loopback
+   * Receivers besides public ones: host names, `host:port`, or ranges such as `10.0.0.0/8`. Without an entry, loopback
    * and private addresses are refused.
    */
   readonly allow?: readonly string[] | undefined

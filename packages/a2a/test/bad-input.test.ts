@@ -197,7 +197,7 @@ test('a store that is full or closed is named as the reason, with the time to tr
   }
 })
 
-test('paths beside the methods are answered by the application around', async t => {
+test('paths besides the methods are answered by the application around', async t => {
   const { app } = await prepared(t)
   for (const url of ['/a2a/tasks', '/a2a/tasks/', '/a2a/tasks/nope', '/a2a/tasks/%2e%2e/send', '/a2a/tasks/send%00', '/a2a/__proto__', '/a2a/tasks/pushNotification']) {
     t.equal((await app.inject({ method: 'POST', url, payload: {} })).statusCode, 404, url)

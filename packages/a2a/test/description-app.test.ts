@@ -5,7 +5,7 @@ import { vacPlugin } from '@polyvac/vac'
 import { methodNames, serve } from './fixtures/app.js'
 import { echo } from './fixtures/description.js'
 
-test('registered into somebody\'s app, beside the direct endpoints, it changes nothing there, and the app\'s hooks reach its routes', async t => {
+test('registered into somebody\'s app, next to the direct endpoints, it changes nothing there, and the app\'s hooks reach its routes', async t => {
   const served = await serve(t, echo, {
     server: { ajv: { customOptions: { coerceTypes: true, removeAdditional: 'all' } } },
     plugin: { prefix: '/agents' },
@@ -71,7 +71,7 @@ test('its routes are these and no others', async t => {
     t.ok(app.hasRoute({ method: 'POST', url: `/a2a/${method}` }), method)
     for (const verb of ['GET', 'PUT', 'DELETE', 'HEAD'] as const) t.equal((await app.inject({ method: verb, url: `/a2a/${method}` })).statusCode, 405, `${verb} ${method}`)
   }
-  // beside it: 2 addresses of JSON-RPC, 4 paths of HTTP+JSON with and without a tenant; each also with a slash
+  // besides it: 2 addresses of JSON-RPC, 4 paths of HTTP+JSON with and without a tenant; each also with a slash
   t.equal(taken, 2 * (methodNames.length + 2 + 2 * 4))
 })
 

@@ -67,7 +67,7 @@ test('the agent has the name of the option, or that of the only VAC', async t =>
   t.match(await card({ vacs: ['a'] }, { agent: { name: 'N', description: 'D', version: '9.9.9' } }), { name: 'N', description: 'D', version: '9.9.9' })
 })
 
-test('vacNames: absent or null exposes all, an empty list none, a list those alone; an unknown name is a start-up error', async t => {
+test('vacNames: absent or null exposes all, an empty list none, a list only those; an unknown name is a start-up error', async t => {
   for (const [vacNames, exposed] of [[undefined, ['a', 'a_b']], [null, ['a', 'a_b']], [[], []], [['a_b'], ['a_b']], [['a', 'a'], ['a']]] as const) {
     const served = await serve(t, echo, { vacs: { vacs: ['a', 'a_b'] }, plugin: { vacNames } })
     const card = (await served.app.inject('/.well-known/agent.json')).json() as AgentCard

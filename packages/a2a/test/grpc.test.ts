@@ -128,7 +128,7 @@ test('one call too many of a connection waits until another one has ended', asyn
   t.equal(maxConcurrentStreams, MAX_CALLS, 'every client is told')
 })
 
-test('callers are named by `authenticate`, from metadata, and see their own tasks alone', async t => {
+test('callers are named by `authenticate`, from metadata, and see only their own tasks', async t => {
   const { caller } = await agent(t, {
     plugin: {
       authenticate: ({ headers }) => headers.authorization === undefined ? undefined : { owner: String(headers.authorization) },

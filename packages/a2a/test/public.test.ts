@@ -125,7 +125,7 @@ test('a task waits for an authorization: its stream stays open meanwhile, whethe
   }
 })
 
-test('an agent declines, fails, or answers with a message alone', async t => {
+test('an agent declines, fails, or answers with only a message', async t => {
   const served = await agent(t)
   const sent = async (work: string): Promise<Json> => await result(served, 'SendMessage', { message: message(work) })
   t.match((await sent('reject')).task.status, { state: 'TASK_STATE_REJECTED', message: { parts: [{ text: 'rejected' }], metadata: { code: 'VAC_REJECTED' } } })

@@ -22,7 +22,7 @@ import { privateAnswers, privateHosts } from './push/vectors.js'
 const refused = { code: 'PUSH_URL_REFUSED', statusCode: 400 }
 const addresses = (...list: string[]) => list.map(address => ({ address }))
 
-test('no spelling of a private address is reached, at registration, at delivery, or by the dispatcher alone', async t => {
+test('no spelling of a private address is reached, at registration, at delivery, or by the dispatcher itself', async t => {
   const canary = await receiver(t)
   const { guard, handler, logged } = await sender(t, { ports: [canary.port] })
   for (const host of privateHosts) {
@@ -414,7 +414,7 @@ test('keys rotate without a notification lost, and receivers read them where the
   }
 })
 
-test('a key file is made once, for its owner alone, and never overwritten', async t => {
+test('a key file is made once, only for its owner, and never overwritten', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'push-keys-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const path = join(folder, 'deep', 'keys.json')

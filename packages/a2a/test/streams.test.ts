@@ -298,7 +298,7 @@ test('a new attempt makes void what the one before had said', async t => {
   equal(stream.frames.filter(({ data }) => data.state === 'completed').length, 1)
 })
 
-test('each of a hundred streams at once gets the text of one task alone', async t => {
+test('each of a hundred streams at once gets the text of only one task', async t => {
   const { opened, open: release } = gate()
   let started = 0
   const served = await serve(t, async function * (question) {

@@ -93,7 +93,7 @@ function checkOptions ({ issuer, audience, jwks, algorithms = [] }: JwtOptions):
     const { protocol, hostname, search, hash } = URL.canParse(url) ? new URL(url) : {} as Partial<URL>
     const isSecure = protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname!))
     if (!isSecure || hash !== '' || (name === 'issuer' && search !== '')) {
-      throw new AuthOptionsError(`jwt.${name} must be an https URL (http on this machine alone), as tokens of the issuer name it`)
+      throw new AuthOptionsError(`jwt.${name} must be an https URL (http only on this machine), as tokens of the issuer name it`)
     }
   }
   const audiences = typeof audience === 'string' ? [audience] : audience

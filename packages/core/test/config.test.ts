@@ -13,7 +13,7 @@ function problems (text: string): string[] {
   }
 }
 
-test('a program without a section of its own takes any service, and the VACs are checked', async t => {
+test('a program without its own section takes any service, and the VACs are checked', async t => {
   const { service, vac } = parse('kind: vacConfig\nservice: { anything: [1], x-own: 1, mcp_servers: [7] }\nvac: { a: { model: m } }\n')
   t.strictSame(service, { anything: [1], mcp_servers: [7] })
   t.strictSame(vac, { a: { model: 'm' } })

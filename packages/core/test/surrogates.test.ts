@@ -49,7 +49,7 @@ test('a text that a running sync generator pushes does not pull its next item', 
   t.equal((await vac.ask({ question: 'q' })).answer, '😀a')
 })
 
-test('a half that stays alone becomes U+FFFD, in chunks and in the answer', async t => {
+test('a half that stays unpaired becomes U+FFFD, in chunks and in the answer', async t => {
   for (const [pieces, whole] of [
     [['a\ud83d'], 'a\ufffd'], [['\ud83d'], '\ufffd'], [['\ude00'], '\ufffd'], [['\ud83d', 'a'], '\ufffda'], [['\ud83d', '\ud83d', '\ude00'], '\ufffd😀'],
     [['a', '\ude00\ud83d', '', '\ude00'], 'a\ufffd😀'], [['\ud83d', '\ude00\ud83d'], '😀\ufffd']

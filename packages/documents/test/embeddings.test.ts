@@ -134,7 +134,7 @@ test('while the server is down searches compare words and report it; afterwards 
   t.teardown(async () => { await memory.close() })
   await memory.ready
   await until(() => warnings.length > 0, 'the failure is logged')
-  t.match(warnings, [/^the documents cannot be embedded; searches compare words alone/])
+  t.match(warnings, [/^the documents cannot be embedded; searches compare only words/])
   const found = await search(memory, 'What does a berth cost?')
   t.equal(found.sources[0], 'harbour.md')
   t.match(found.degraded, /^embeddings: (?:connection failed|the connection broke|the server)/)
@@ -156,7 +156,7 @@ for (const [state, reason] of [
   ['down', /^embeddings: (?:connection failed|the connection broke|the server)/], ['nonsense', 'embeddings: the server sent an unreadable response'],
   ['endless', 'embeddings: the response is too long'], ['hangs', 'embeddings: no vectors within 3 s']
 ] as const) {
-  test(`a server that is later ${state} degrades the search only, and is left alone for some seconds`, async t => {
+  test(`a server that is later ${state} degrades only the search, and is not asked for some seconds`, async t => {
     const server = await embeddingServer(t)
     const memory = await embedded(t, server, await folderOf(t, NOTES))
     server.state = state
@@ -229,7 +229,7 @@ test('a search that closing interrupts while it reads vectors answers, or fails 
   t.strictSame([...ends].filter(end => end !== 'DOCUMENTS_CLOSED' && end !== 'answered'), [])
 })
 
-test('in a language that the model does not know the words decide alone', async t => {
+test('in a language that the model does not know only the words decide', async t => {
   const server = await embeddingServer(t)
   const memory = await embedded(t, server, await folderOf(t, { 'порт.md': '# Порт\n\nСтоянка стоит 63 гульдена за ночь.\n', 'хлеб.md': '# Хлеб\n\nРжаной хлеб продают с семи часов.\n' }))
   t.match(await search(memory, 'Сколько стоит стоянка?'), { sources: ['порт.md'], degraded: 'embeddings: the model does not know the language of the question' })

@@ -242,7 +242,7 @@ test('two processes that index one folder at the same time write every passage o
   }
 })
 
-test('the default index is kept in .polyvac beside the folder', async t => {
+test('the default index is kept in .polyvac next to the folder', async t => {
   const path = await folderOf(t, GUIDE)
   const memory = await open(t, { path })
   await memory.ready

@@ -58,7 +58,7 @@ test('rows and items that differ in what they are about are all quoted', async t
   }
 })
 
-test('a row, an item or the sentence of another passage that lacks a name of the question is not quoted beside the right one', async t => {
+test('a row, an item or the sentence of another passage that lacks a name of the question is not quoted next to the right one', async t => {
   const memory = await memoryOf(t, {
     'shop.csv': 'no,product,size,stock\nOUT-1042,Rain jacket,S,26\nOUT-1049,Rain jacket,M,37\nOUT-1050,Rain jacket,L,4\n',
     'graz.md': '# Graz\n\n## Manager\n\nThe site manager is Ida Huber.\n',
@@ -180,7 +180,7 @@ test('lines with labels are quoted without the marks of a quotation, and a long 
   t.match((await ask(interpreter, 'When does the boathouse open?')).text, 'The boathouse opens at nine.')
 })
 
-test('a passage of code alone is quoted whole, whatever the question', async t => {
+test('a passage with only code is quoted whole, whatever the question', async t => {
   const memory = await memoryOf(t, { 'pump.py': 'def drain_bilge(level):\n    return level - 1\n', 'notes.md': 'The pump hums at night and the bilge smells.' }, { extensions: ['.md', '.py'] })
   t.match((await ask(documentsInterpreter(memory), 'drain bilge')).text, 'def drain_bilge(level):')
   const long = await memoryOf(t, { 'pump.md': `\`\`\`py\ndef drain_bilge():\n    return ${'level - '.repeat(350)}1\n\`\`\`\n` })
@@ -204,7 +204,7 @@ test('of a long code block the part with the words of the question is quoted', a
   t.match((await ask(documentsInterpreter(lines), 'drain bilge')).text, /^```py\ndef drain_bilge\(level\):\n( {4}level = level - 1\n){10,30}```\n\[1\]$/)
 })
 
-test('an option of a help text is quoted alone, with its description', async t => {
+test('an option of a help text is quoted by itself, with its description', async t => {
   const help = ['-c, --crew NUM     The number of people on the boat.\n                     default: 4', '-e/--engine\n        Use the engine instead of the sails.', '--port PORT\tThe harbour to sail to.', ...Array.from({ length: 12 }, (_, i) => `--knob${i} NUM       A screw of the rig, which turns to the left.`)]
   const interpreter = documentsInterpreter(await memoryOf(t, { 'sail.md': `# Sail\n\n\`\`\`\nUsage: sail [options]\n\n${help.map(line => `  ${line}\n`).join('')}\`\`\`\n` }))
   for (const [question, answer] of [

@@ -38,7 +38,7 @@ async function serve (t: Test, turn: Turn): Promise<{ readonly url: string, read
 const event = (content: string, reason: string | null = null): string =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: reason }] })}\n\n`
 
-/** Sets the limit of the budget beside what is held already. */
+/** Sets the limit of the budget besides what is held already. */
 function limitTo (t: Test, bytes: number): void {
   const { limit } = memoryBudget
   t.teardown(() => { memoryBudget.limit = limit })

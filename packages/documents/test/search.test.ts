@@ -256,7 +256,7 @@ test('outside English a word is found in a longer one that begins or ends with i
   t.equal(gazebo, other, 'an English one')
 })
 
-test('outside English a part of a word means less than the whole, and a compound is found by its beginning alone', async t => {
+test('outside English a part of a word means less than the whole, and a compound is found only by its beginning', async t => {
   const index = await indexOf(t, { 'a.md': 'Der Schornsteinfegermeister heißt Oberhuber und kommt im November.', 'b.md': 'Die Bäume im Garten sind alt, und wir gießen sie mit dem Wasser.' })
   const [whole = 0, part = 0] = ['Wann kommt der November?', 'Wann kommt der Novemberregen?'].map(query => index.search({ query, threshold: 0 })[0]?.score)
   t.ok(part < whole, `${part} < ${whole}`)
@@ -310,7 +310,7 @@ test('question words count only in a query without other words', async t => {
   t.ok(index.search({ query: 'the' }).length > 0)
 })
 
-test('in a follow-up question words do not count beside the words of the turn before', async t => {
+test('in a follow-up question words do not count next to the words of the turn before', async t => {
   const index = await indexOf(t, TEXTS)
   const context = 'When is failed work tried again?'
   const [before] = index.search({ query: context })

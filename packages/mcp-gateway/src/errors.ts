@@ -49,7 +49,7 @@ export const MessageTooLargeError = createError<[string, string]>('MCP_MESSAGE_T
 /** Too many calls of one server are in flight. Arguments: server, the limit. */
 export const ServerBusyError = createError<[string, number]>('MCP_SERVER_BUSY', 'the MCP server %s has %s calls in flight; try again soon, or raise `max_in_flight` of its entry', 503, { expose: true })
 
-/** A server with a process for each caller has no place for another one. Arguments: server, what is in use. */
+/** A server with a process for each caller has no slot for another one. Arguments: server, what is in use. */
 export const ProcessesUsedError = createError<[string, string]>('MCP_PROCESSES_USED',
   'the MCP server %s has %s in use; try again when one has ended, or raise `max_processes` of its entry', 503, { expose: true })
 

@@ -9,7 +9,7 @@ import type { SignInOptions } from './sign-in-options.js'
 export interface GatewayOptions {
   /** The servers: the list of the service description, or the `mcpServers` map of other tools. */
   readonly servers: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>>
-  /** `none`: a server whose entry has neither `env` nor `inherit_env` gets the safe list alone. Default `all`. */
+  /** `none`: a server whose entry has neither `env` nor `inherit_env` gets only the safe list. Default `all`. */
   readonly inheritEnv?: 'all' | 'none' | undefined
   /**
    * Variables that such an entry does not inherit, besides `POLYVAC_*`, `DATABASE_URL` and `PGPASSWORD`: secrets of the
@@ -32,8 +32,8 @@ export interface GatewayOptions {
   readonly readyWaitMs?: number | undefined
   /**
    * Longest message of a server in bytes: output without end would exhaust the memory, and parsing a long message
-   * blocks the event loop. A longer message, or one with more values than one for 40 of these bytes, fails its own call
-   * alone. Default 8 MiB.
+   * blocks the event loop. A longer message, or one with more values than one for 40 of these bytes, fails only its own
+   * call. Default 8 MiB.
    */
   readonly maxMessageBytes?: number | undefined
   /**

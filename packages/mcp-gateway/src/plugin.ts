@@ -38,7 +38,7 @@ interface RouteOptions {
   readonly read: ReturnType<typeof readPluginOptions>
 }
 
-/** The pages of sign-ins have a scope alone: a hook of `authenticate` applies to all scopes within its own. */
+/** The pages of sign-ins have a separate scope: a hook of `authenticate` applies to all scopes within its own. */
 const plugin: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const read = readPluginOptions({ log: host.log, ...options })
   const { servers, gateway: shared, authenticate, bodyLimit: _limit, openapi, publicUrl: _publicUrl, ...gatewayOptions } = read

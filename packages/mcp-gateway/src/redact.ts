@@ -2,7 +2,7 @@ import { base64Forms, plainForms } from './secrets/secret-forms.js'
 import { isSecretName } from './secrets/secret-name.js'
 import { secretsOf, secretsWithin } from './secrets/secret-values.js'
 
-/** Shorter values occur by accident: replacing them would garble the text. A marked one counts as a word alone. */
+/** Shorter values occur by accident: replacing them would garble the text. A marked one counts only as a word. */
 const MIN_SECRET_CHARS = 6
 
 /** Values that are never secret, whatever their name or mark: most results have such a word. */
@@ -27,7 +27,7 @@ interface Wanted {
 export class Redactor {
   // @keyed token that an issuer sent, and values of the configuration | holds: the name of its variable | whose: the
   //   entry of a server, or the owner of a connection | bound: one for each token since the connection began; a token
-  //   response has at most MAX_BYTES | share: the connection alone | test: packages/mcp-gateway/test/oauth.test.ts: a
+  //   response has at most MAX_BYTES | share: only the connection | test: packages/mcp-gateway/test/oauth.test.ts: a
   //   redirect of the issuer is not followed, and its answer is bounded in bytes
   readonly #secrets = new Map<string, string>()
   /** The forms that occur in results. */

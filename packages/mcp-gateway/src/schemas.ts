@@ -121,7 +121,7 @@ export const McpServerStatus = Type.Object({
   crashLoop: Type.Boolean({ description: 'it has failed five times or more in a row' }),
   restarts: Type.Integer(),
   callsInFlight: Type.Integer(),
-  processes: Type.Optional(Type.Integer({ description: 'processes of owners or sessions, beside the one for lists' })),
+  processes: Type.Optional(Type.Integer({ description: 'processes of owners or sessions, besides the one for lists' })),
   pid: Type.Optional(Type.Integer()),
   server: Type.Optional(Type.Object({ name: Type.String(), version: Type.String() }, { description: 'its name and version' })),
   readySince: Type.Optional(Type.String()),

@@ -96,7 +96,7 @@ const REQUESTS: Readonly<Record<string, (gateway: Gateway, options: CallOptions)
 }
 
 for (const [method, run] of Object.entries(REQUESTS)) {
-  test(`${method} is in flight until it is answered: its owner alone is asked, and no caller where another owner has a call`, async t => {
+  test(`${method} is in flight until it is answered: only its owner is asked, and no caller where another owner has a call`, async t => {
     const at = await setting(t)
     const { relay, gateway, alice, bob } = at
     const reading = run(gateway, bob.options)
@@ -294,7 +294,7 @@ test('progress reaches the call whose token it names, and no other', async t => 
   t.strictSame(seen, [['bob', 1], ['alice', 2]])
 })
 
-test('an update of a resource reaches its subscribers alone', async t => {
+test('an update of a resource reaches only its subscribers', async t => {
   const { relay, gateway } = await setting(t)
   const source = gateway.toolSource()
   const seen: string[] = []

@@ -133,7 +133,7 @@ test('lines on stdout that are not messages are ignored and shown', async t => {
   t.match(gateway.get('bad').status().stderr.join('\n'), /stdout: Welcome to the server!/)
 })
 
-test('a message past the limit fails its own call alone, wherever its id stands', async t => {
+test('a message past the limit fails only its own call, wherever its id stands', async t => {
   const { call, gateway } = await started(t, [bad()], { maxMessageBytes: 1024 * 1024 })
   for (const last of [true, false]) {
     const [slow, big] = await Promise.all([call('bad', 'slow'), call('bad', 'big', { bytes: 50 * 1024 * 1024, last })])
@@ -204,7 +204,7 @@ test('a server with calls in flight is not ended by missed pings, and one withou
   t.equal(ends, 1)
 })
 
-test('each bound that an error names is a key of the entry, and holds for that server alone', async t => {
+test('each bound that an error names is a key of the entry, and holds only for that server', async t => {
   const { url } = await handWritten(t, ({ message: { method } }) => method === 'tools/list', { isModern: false })
   const { call, gateway } = await started(t, [
     bad({ slow: 600 }, { name: 'quick', start_timeout: 0.1 }), bad({ slow: 600 }, { name: 'patient', start_timeout: 30 }),

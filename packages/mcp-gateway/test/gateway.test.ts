@@ -63,7 +63,7 @@ test('an interpreter lists the tools and reads their results without casts', asy
   t.match(await vacs.get('demo').ask({ question: 'q' }), { answer: 'bad: Xundefined' })
 })
 
-test('the plugin starts and ends its servers itself, keeps to its prefix and leaves the app alone', async t => {
+test('the plugin starts and ends its servers itself, keeps to its prefix and does not change the app', async t => {
   const app = Fastify()
   await app.register(mcpGateway, { prefix: '/tools', servers: [bad()] as McpServerConfig[] })
   app.setErrorHandler((err, request, reply) => reply.code(418).send({ mine: (err as Error).message }))

@@ -127,7 +127,7 @@ test('a session that a server refuses in any form is replaced, and the call is s
   for (const { name } of servers) {
     t.equal((await call(name, 'a')).status, 200, name)
     t.match(gateway.get(name).status(), { state: 'ready', restarts: 1 }, name)
-    // the server of the test supports server/discover alone
+    // the server of the test supports only server/discover
     t.strictSame(seen[name]!.filter(method => method !== 'server/discover'), name.startsWith('404') ? ['tools/call'] : ['tools/call', 'ping'], name)
   }
 })
@@ -339,7 +339,7 @@ test('a call that times out closes its connection, also if the stream could be r
   t.equal(resumed, 0)
 })
 
-test('a response that is cut short fails its call alone', async t => {
+test('a response that is cut short fails only its call', async t => {
   const url = await upstream(t, ({ method, params, id }, headers, res) => {
     if (method !== 'tools/call') return false
     if (params.name === 'cut') {

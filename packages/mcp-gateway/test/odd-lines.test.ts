@@ -52,7 +52,7 @@ test('what a caller has a server log is not read as a message where the server w
   }
 })
 
-test('a line that is not messages alone, or too long, is not repaired', async t => {
+test('a line that has more than messages, or too long, is not repaired', async t => {
   for (const line of ['', 'x', '{"a":1}', '{"id":1,"result":{}} and more', 'x {"id":1,"result":{}', '{"id":1,"result":{}}{"a":1}', '{"method":7}', `${' '.repeat(300_000)}{"id":1,"result":{}}`]) {
     t.strictSame(repaired(line), [], line.trim())
   }

@@ -84,7 +84,7 @@ test('a process without requests ends after its idle time, and one with a call o
   t.not(await pid('cleo'), cleo)
 })
 
-test('the end of one owner\'s process fails the calls of that owner alone, and a changed tool is held back in all', async t => {
+test('the end of one owner\'s process fails only the calls of that owner, and a changed tool is held back in all', async t => {
   const { gateway } = await callers(t, { process: 'owner', pin: 'of another list' })
   await t.rejects(gateway.call('own', 'pid', {}, { principal: { owner: 'ada' } }), { code: 'MCP_TOOL_HELD_BACK' })
   const { call, gateway: open } = await started(t, [bad({}, { name: 'own', process: 'owner' })])

@@ -103,7 +103,7 @@ test('a secret of the environment is in no text of a result, error, description 
   t.match(lines.filter(line => /in their place/.test(JSON.stringify(line))), [[{ mcpServer: 'bad', secrets: ['CANARY_TOKEN'] }]], 'one line names the server and the variable')
 })
 
-test('ordinary settings of a server stay in its results, schemas, names, URIs and keys, and secrets leave texts alone', async t => {
+test('ordinary settings of a server stay in its results, schemas, names, URIs and keys, and secrets leave only texts', async t => {
   const env = { AWS_REGION: 'eu-central-1', BASE: 'https://wiki.example.com', ME: 'ada@example.com', PROJECT: 'my-project', API_TOKEN: 'eu-central-1-token', COLOUR: 'ultramarine' }
   const { call, get, app } = await started(t, [settings(env, { secret_env: ['COLOUR'] })])
   const { tools } = (await get('/mcp/tools/settings')).body

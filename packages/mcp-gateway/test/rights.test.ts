@@ -29,7 +29,7 @@ async function serve (t: { teardown (work: () => Promise<void>): void }, servers
 
 const call = (server: string, tool = 'echo'): object => ({ server, tool, arguments: { message: 'x' } })
 
-test('what a server printed and how it ended reach callers with the scope admin alone', async t => {
+test('what a server printed and how it ended reach only callers with the scope admin', async t => {
   const { ask, gateway } = await serve(t, [bad({ crash: 7 }), { name: 'nowhere', command: '/no/such/path/of-mine' }, bad({}, { name: 'fine' })], true)
   await until(() => gateway.get('bad').status().crashLoop && gateway.get('nowhere').status().crashLoop && gateway.get('fine').status().state === 'ready')
   const paths = [['/mcp/servers'], ['/mcp/call', call('bad')], ['/mcp/call', call('nowhere')], ['/mcp/call', call('fine', 'exit')]] as const

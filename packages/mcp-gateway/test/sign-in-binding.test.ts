@@ -27,7 +27,7 @@ async function atCallback (url: string, account: string, proxied?: Readonly<Reco
   return { browser, callback }
 }
 
-test('a cookie is set for the form of the page alone, and no page has one, a frame, a script or an opener', async t => {
+test('a cookie is set only for the form of the page, and no page has one, a frame, a script or an opener', async t => {
   const { one } = await alone(t)
   const owner = 'eve"><script>alert(1)</script><!--'
   const url = await asked(one, owner)
@@ -127,7 +127,7 @@ test('a replica completes what another one began, where both have the key and th
   t.match(page.headers.getSetCookie(), [/^__Host-polyvac_sign_in_[\w-]+=.*; Path=\/; .*; Secure$/], 'no other host can set it')
 })
 
-test('a code reaches the server alone whose redirect URI it was sent to, and an issuer that announces iss has to send its own', async t => {
+test('a code reaches only the server whose redirect URI it was sent to, and an issuer that announces iss has to send its own', async t => {
   const [honest, hostile] = [await authorizationServer(t), await authorizationServer(t)]
   const [mail, evil] = [await protectedServer(t, honest), await protectedServer(t, hostile)]
   const one = await service(t, { url: mail.url, oauth: { issuer: honest.base } }, undefined, undefined, { evil: { url: evil.url, per_owner: true, oauth: { issuer: hostile.base } } })

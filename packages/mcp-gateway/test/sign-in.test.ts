@@ -220,7 +220,7 @@ test('a client of 2025-11-25 that cannot be asked during its call gets -32042 wi
 
 test('an entry with per_owner needs a url and oauth, and one without it a client', t => {
   for (const [entry, problem] of [
-    [{ command: 'x', per_owner: true }, /url and oauth alone/], [{ url: 'https://a.example', per_owner: true }, /url and oauth alone/],
+    [{ command: 'x', per_owner: true }, /only to a server with a url and oauth/], [{ url: 'https://a.example', per_owner: true }, /only to a server with a url and oauth/],
     [{ url: 'https://a.example', oauth: {} }, /no client_id and client_secret/],
     [{ url: 'https://a.example', oauth: {}, per_owner: true, headers: { Authorization: 'Bearer x' } }, /an authorization for all owners/],
     [{ url: 'http://a.example', oauth: {}, per_owner: true }, /not an https address/]

@@ -87,7 +87,7 @@ test('a redirect that leads in a circle fails', async t => {
 })
 
 for (const isModern of [true, false]) {
-  test(`a call of ${isModern ? '2026-07-28 is cancelled by its closed connection alone' : '2025-11-25 is cancelled by a notification'}`, async t => {
+  test(`a call of ${isModern ? '2026-07-28 is cancelled only by its closed connection' : '2025-11-25 is cancelled by a notification'}`, async t => {
     const methods: string[] = []
     let closed = 0
     const { url } = await handWritten(t, ({ message: { method, id }, res }) => {

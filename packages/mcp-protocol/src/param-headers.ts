@@ -38,7 +38,7 @@ export function readHeaderParameters (schema: unknown): HeaderParameters {
   const visit: Visitor = ({ 'x-mcp-header': name, type }, path, isReachable) => {
     if (name === undefined) return
     const header = `mcp-param-${String(name).toLowerCase()}`
-    const fault = isReachable && path.length > 0 ? faultOf(name, type) : 'it is not reached through `properties` alone'
+    const fault = isReachable && path.length > 0 ? faultOf(name, type) : 'it is not reached only through `properties`'
     const isTwice = parameters.some(other => other.header === header)
     if (isTwice || fault !== undefined) {
       const what = `the x-mcp-header ${JSON.stringify(name)} of ${path.join('.')}`
@@ -52,7 +52,7 @@ export function readHeaderParameters (schema: unknown): HeaderParameters {
 
 type Visitor = (schema: Readonly<Record<string, unknown>>, path: readonly string[], isReachable: boolean) => void
 
-/** Visits a schema and those within it. `isReachable`: from the root through `properties` alone. */
+/** Visits a schema and those within it. `isReachable`: from the root only through `properties`. */
 function walk (schema: unknown, path: readonly string[], isReachable: boolean, visit: Visitor): void {
   if (path.length > MAX_DEPTH || !isRecord(schema)) return
   visit(schema, path, isReachable)

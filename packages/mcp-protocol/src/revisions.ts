@@ -1,6 +1,6 @@
 /** The revisions with `initialize` and sessions, newest first. */
 export const LEGACY_REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
-/** The revisions in which each request stands alone, newest first. */
+/** The revisions in which each request stands by itself, newest first. */
 export const MODERN_REVISIONS = ['2026-07-28'] as const
 
 export type LegacyRevision = typeof LEGACY_REVISIONS[number]

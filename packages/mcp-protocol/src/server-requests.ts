@@ -74,7 +74,7 @@ export function missingCapabilities (
   switch (method) {
     case 'elicitation/create': {
       if (params.mode === 'url') return elicitation?.url === undefined ? { elicitation: { url: {} } } : undefined
-      // `{}` stands for forms alone: before 2025-11-25 there was no other mode
+      // `{}` stands only for forms: before 2025-11-25 there was no other mode
       const hasForms = elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
       return hasForms ? undefined : { elicitation: { form: {} } }
     }

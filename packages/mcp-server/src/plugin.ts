@@ -95,7 +95,7 @@ const routesWith = (bounds: Bounds): FastifyPluginAsync<McpServerOptions> => asy
     scope.get('/mcp', {
       ...route, schema: schemaOf('openMcpStream', 'Open or resume an event stream of a session, up to 2025-11-25')
     }, (request, reply) => {
-      if (speaksModern(request, undefined)) throw refusal(POST_ALONE, 405)
+      if (speaksModern(request, undefined)) throw refusal(POST_ONLY, 405)
       const { accept } = request.headers
       if (accept?.includes('text/event-stream') !== true) throw refusal('send Accept: text/event-stream', 406)
       if (sse !== undefined && opensHttpSse(request)) sse.open(request, reply)
@@ -105,7 +105,7 @@ const routesWith = (bounds: Bounds): FastifyPluginAsync<McpServerOptions> => asy
     scope.delete('/mcp', {
       ...route, schema: schemaOf('endMcpSession', 'End a session, up to 2025-11-25')
     }, (request, reply) => {
-      if (speaksModern(request, undefined)) throw refusal(POST_ALONE, 405)
+      if (speaksModern(request, undefined)) throw refusal(POST_ONLY, 405)
       legacy.delete(request, reply)
     })
     refuseOthers()
@@ -122,7 +122,7 @@ function newSessions ({ limits, log, logGate, subscriptions, registry }: McpCont
   return new Sessions({ limits, authenticate, watch, link: tasks?.replicas, stateKey, onEnd, onFailure })
 }
 
-const POST_ALONE = 'this revision has the method POST alone'
+const POST_ONLY = 'this revision has only the method POST'
 
 type CheckedOptions = ReadOptions<McpServerOptions, typeof OPTIONS> & { readonly limits: Limits }
 

@@ -13,7 +13,7 @@ export interface ToolSource {
   list (): Promise<readonly ToolDefinition[]> | readonly ToolDefinition[]
   /**
    * Calls a tool that `list` names, with arguments that fit its input schema. A failure is a result with `isError`, or
-   * is thrown: the text of an error with a `statusCode` below 500 goes to the caller, that of others to the log alone.
+   * is thrown: the text of an error with a `statusCode` below 500 goes to the caller, that of others only to the log.
    * An `RpcError`, or an error with `rpcError: { code, message, data? }`, is answered as a JSON-RPC error. All methods
    * of a source may throw these errors.
    */
@@ -45,7 +45,7 @@ export interface ToolSource {
   sessionEnded? (sessionId: string): void
   /**
    * Calls `listener` when lists change, until the function that it returns is called. Without it lists never change.
-   * `of` is the caller whose `listFor` changed, and who alone is notified; undefined: that of all callers.
+   * `of` is the caller whose `listFor` changed, and only it is notified; undefined: that of all callers.
    */
   onChange? (listener: ChangeListener): () => void
 }
@@ -199,7 +199,7 @@ export interface CallContext {
   readonly logLevel?: LogLevel | undefined
   /** Names the session of the caller, up to 2025-11-25; undefined without sessions. */
   readonly sessionId?: string | undefined
-  /** The place of the call among those of its caller: pass it to calls of VACs. */
+  /** The slot of the call among those of its caller: pass it to calls of VACs. */
   readonly place?: CallPlace | undefined
   /**
    * Ends the connection of a long call if its caller can resume the stream, after `retryMs` (sessions of 2025-11-25).

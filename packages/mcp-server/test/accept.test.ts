@@ -97,11 +97,11 @@ test('a client gets the form of response that it takes', async t => {
   }
 })
 
-test('a client that takes JSON alone is not asked, and opens no stream of changes', async t => {
+test('a client that takes only JSON is not asked, and opens no stream of changes', async t => {
   const { source } = slowSource()
   const app = await serve(t, { sources: [source] })
   const session = await LegacySession.open(app, { capabilities: { elicitation: {} }, headers: { accept: 'application/json' } })
-  t.match((await session.request('tools/call', { name: 'asks', arguments: {} })).json.result, { isError: true, content: [{ text: /takes JSON alone/ }] })
+  t.match((await session.request('tools/call', { name: 'asks', arguments: {} })).json.result, { isError: true, content: [{ text: /takes only JSON/ }] })
   t.match(await modern(app, 'subscriptions/listen', { notifications: {} }, { headers: { accept: 'application/json' } }), { status: 406 })
 })
 

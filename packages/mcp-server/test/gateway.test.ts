@@ -100,7 +100,7 @@ function complete (wire: Wire): Rpc[] {
 }
 
 for (const isLegacy of [true, false]) {
-  test(`questions and log messages of a ${isLegacy ? 'legacy' : 'modern'} upstream server reach the caller of their call alone`, async t => {
+  test(`questions and log messages of a ${isLegacy ? 'legacy' : 'modern'} upstream server reach only the caller of their call`, async t => {
     const app = await serveThrough(t, sourceOf({
       talk: {
         async run ({ who }, context) {
@@ -146,7 +146,7 @@ test('log messages reach the callers that ask for their level, in both eras', as
   t.match(await logs({ 'io.modelcontextprotocol/logLevel': 'info' }), [{ params: { level: 'info', logger: 'fixture', data: 'a log message' } }])
 })
 
-test('a task of an upstream server is visible to the caller of its call alone', async t => {
+test('a task of an upstream server is visible only to the caller of its call', async t => {
   const app = await serveThrough(t, fixtureSource())
   const ada = { ...able, ...by('ada') }
   const eve = { ...able, ...by('eve') }

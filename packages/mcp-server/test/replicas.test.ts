@@ -127,7 +127,7 @@ test('a cancellation that reaches another replica cancels the call', async t => 
   t.strictSame(messagesIn(wire.text), [])
 })
 
-test('a message that cannot be passed to another replica ends no process, alone, in a batch or over HTTP+SSE', async t => {
+test('a message that cannot be passed to another replica ends no process, by itself, in a batch or over HTTP+SSE', async t => {
   const { a, b, links } = await replicas(t, basic)
   const session = await LegacySession.open(a.app, { revision: '2025-03-26' })
   const wire = new Wire(a.app, undefined, {}, 'GET')

@@ -214,7 +214,7 @@ test('batches of 2025-03-26 are answered together', async t => {
   t.equal((await post(app, [{ jsonrpc: '2.0', method: 'notifications/initialized' }], session.headers)).status, 202)
 })
 
-test('without sessions each request stands alone', async t => {
+test('without sessions each request stands by itself', async t => {
   const app = await serve(t, { sources: [source], sessions: false })
   const begun = await post(app, initialize('2025-11-25', { elicitation: {} }))
   t.equal(begun.headers['mcp-session-id'], undefined)

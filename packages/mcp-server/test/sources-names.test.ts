@@ -9,7 +9,7 @@ import { LegacySession, modern, serve } from './fixtures/wire.js'
 import { mcpServerPlugin, defineTools, vacTools, type ToolSource } from '../src/index.js'
 
 const own = (name: string, said: string): ToolSource => defineTools([{ name, inputSchema: Type.Object({}), handler: () => said }])
-/** A source that has to ask somebody else what it has, with a prompt beside its tool. */
+/** A source that has to ask somebody else what it has, with a prompt next to its tool. */
 const slow = (name: string, said: string): ToolSource => {
   const inner = own(name, said)
   return {

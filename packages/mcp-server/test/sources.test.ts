@@ -102,7 +102,7 @@ test('a VAC whose name clients do not accept is still a tool', async t => {
   }
 })
 
-test('a failure is a result with isError, code, reason and remedy; its cause is in the log alone', async t => {
+test('a failure is a result with isError, code, reason and remedy; its cause is only in the log', async t => {
   const context = callContext()
   const broken = await vacTools(vacsOf(() => { throw new Error('the secret cause') })).call('vac_query_plain', { query: 'x' }, context)
   t.match(broken, { isError: true, content: [{ text: /^VAC_INTERPRETER_FAILED: the VAC "plain" failed; the log has the cause under the call id [0-9a-f-]{36}$/ }] })

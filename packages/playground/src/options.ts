@@ -8,7 +8,7 @@ export interface PlaygroundRoutes {
   readonly openai?: string | null | undefined
   /** The JSON-RPC route of A2A; the routes of its description dialect are below it. Default `../a2a`. */
   readonly a2a?: string | null | undefined
-  /** The agent card; the other discovery documents are beside it. Default `../.well-known/agent-card.json`. */
+  /** The agent card; the other discovery documents are next to it. Default `../.well-known/agent-card.json`. */
   readonly card?: string | null | undefined
   /** The MCP server. Default `../mcp`. */
   readonly mcp?: string | null | undefined
@@ -24,7 +24,7 @@ export interface PlaygroundOptions {
   /** The heading of the page. Default `Polyvac playground`. */
   readonly title?: string | undefined
   /**
-   * For production: the page hides tool calls, restarts and answers in the inbox, and asks VACs alone. It does not
+   * For production: the page hides tool calls, restarts and answers in the inbox, and asks only VACs. It does not
    * restrict callers of the routes themselves. Default false.
    */
   readonly readOnly?: boolean | undefined

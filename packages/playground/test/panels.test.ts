@@ -83,7 +83,7 @@ test('a form of a tool checks, asks before it calls, and shows the result; a lin
   await page.getByTestId('tool-confirm').waitFor()
   await page.getByTestId('tool-confirm-no').click()
   t.equal(await page.getByTestId('tool-result').count(), 0)
-  // the keyboard alone
+  // only the keyboard
   await page.getByTestId('tool-run').focus()
   await page.keyboard.press('Enter')
   await page.getByTestId('tool-confirm').waitFor()
@@ -344,7 +344,7 @@ test('a task of another tab, and of another replica, is followed to its end', op
   t.strictSame(await violationsOfThemes(page), [])
 })
 
-test('10,000 events scroll with the nodes of the rows in sight alone', options, async t => {
+test('10,000 events scroll with the nodes of only the rows in sight', options, async t => {
   const { page: url } = await shared!
   const page = await openPage(t, `${url}#/timeline`, { viewport: { width: 360, height: 740 } })
   const state = (i: number): string => `data: {"statusUpdate":{"status":{"state":"${i === 9_999 ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_WORKING'}"},"n":${i}}}\n\n`

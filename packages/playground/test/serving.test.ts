@@ -71,7 +71,7 @@ test('the page works under a prefix and behind the authentication of its scope',
   await page.locator('[data-testid=chat-answer][data-state=done]').getByText('Hello').waitFor()
 })
 
-test('a bearer token is kept for the tab alone', { skip: browserMissing }, async t => {
+test('a bearer token is kept only for the tab', { skip: browserMissing }, async t => {
   const { page: url } = await startApp(t, echo, {
     before: scope => {
       scope.addHook('onRequest', async (request, reply) => {

@@ -62,7 +62,7 @@ test('each path of a file is an address of the origin of the page, as the browse
     'data:text/plain,x', 'blob:https://agents.example/x', 'file:///etc/passwd', '//[::1', '//evil。example', '//ｅvil.example', '/\u0000', '']
   const own = new Set(['/\u0000', '', 'https:evil.example', 'https:/evil.example', 'https:\\evil.example'])
   for (const path of foreign) {
-    // what the browser reads as a path of the page is one; a file has paths from the root alone
+    // what the browser reads as a path of the page is one; a file has only paths from the root
     const origin = URL.canParse(path, PAGE) ? new URL(path, PAGE).origin : 'none'
     if (!path.startsWith('/')) t.throws(() => read(path), { message: /^line 2: request\.path/ }, JSON.stringify(path))
     if (own.has(path) && origin === 'https://agents.example') continue
@@ -136,7 +136,7 @@ test('frames are the same, however the chunks are cut, and the work grows with t
   t.end()
 })
 
-test('the page keeps a bounded session: the oldest exchanges leave, and frames past a bound are counted alone', async t => {
+test('the page keeps a bounded session: the oldest exchanges leave, and frames past a bound are only counted', async t => {
   let body = ''
   const globals = { location: { href: 'http://127.0.0.1/playground/' }, sessionStorage: { getItem: () => null, setItem () {}, removeItem () {} }, fetch: async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } }) }
   for (const [name, value] of Object.entries(globals)) t.intercept(globalThis, name as never, { value, configurable: true } as never)

@@ -48,7 +48,7 @@ test('each delivery to a webhook is a bar with its duration and status, while th
   }
   await takePicture(page, 'timeline')
 
-  // the keyboard alone
+  // only the keyboard
   await page.getByTestId('timeline-filter').focus()
   await page.keyboard.type('retry')
   await page.getByText(/^1 of \d+ events$/).waitFor()

@@ -709,7 +709,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await worker.stop()
   })
 
-  test('one owner holds a quarter of the places of a worker, so that another begins at once', async t => {
+  test('one owner holds a quarter of the slots of a worker, so that another begins at once', async t => {
     const store = await open(t)
     const running: string[] = []
     store.work(async ({ owner }, { signal }) => {

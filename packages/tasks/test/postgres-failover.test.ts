@@ -7,7 +7,7 @@ import { openPostgresStore } from './fixtures/postgres-store.js'
 
 interface Attempt { readonly id: string, readonly attempt: number, readonly signal: AbortSignal, write (text: string): Promise<unknown> }
 
-/** A reader that goes on beside the test. */
+/** A reader that goes on during the test. */
 function follow (store: TaskStore, owner: string, id: string, after = 0): { readonly events: TaskEvent[], readonly ended: () => boolean } {
   const events: TaskEvent[] = []
   let hasEnded = false

@@ -126,7 +126,7 @@ test('a log that is deleted while in use refuses writes, and what it held is res
   t.ok(acknowledged.length > 0)
 })
 
-test('an empty file, and one that is missing beside its log, are refused and not changed', async t => {
+test('an empty file, and one that is missing next to its log, are refused and not changed', async t => {
   const path = await fileOf(t)
   const first = start(t, path, 'create on request')
   await first.saw('created')

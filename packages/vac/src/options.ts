@@ -32,7 +32,7 @@ export interface VacPluginOptions {
   readonly bodyLimit?: number | undefined
 }
 
-/** Options of the plugin of a single protocol, beside those of the protocol. */
+/** Options of the plugin of a single protocol, besides those of the protocol. */
 export type ProtocolPluginOptions = Omit<VacPluginOptions, 'protocols' | 'openai'>
 
 /** Types, bounds and defaults of the options that the plugins have in common. */

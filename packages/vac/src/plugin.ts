@@ -28,7 +28,7 @@ export function pluginOf (table: Protocols): FastifyPluginAsync<VacPluginOptions
 }
 
 /**
- * The plugin of a single protocol, which takes the options of the protocol beside those of `vacPlugin`.
+ * The plugin of a single protocol, which takes the options of the protocol besides those of `vacPlugin`.
  * @example await app.register(protocolPlugin(mine), { vacs: createVacs({ vacs: ['demo'], streamInterpreter }) })
  */
 export function protocolPlugin<Protocol extends ChatProtocol> (protocol: Protocol):

@@ -13,7 +13,7 @@ export interface ChatProtocol<Options extends TObject = TObject> {
   readonly name: string
   /** The beginning of the paths of its routes. */
   readonly prefix: string
-  /** Its options beside `keep_alive`, each of them optional. */
+  /** Its options besides `keep_alive`, each of them optional. */
   readonly options?: Options
   /** The routes, in the order of registration. Without options they have the same methods and paths. */
   routes (options: Static<Options>): readonly ProtocolRoute[]
@@ -44,7 +44,7 @@ interface RouteHead<Schema extends RouteSchema> {
 }
 
 interface AskHead<Schema extends RouteSchema> extends RouteHead<Schema> {
-  /** What it may stream. @fastify/compress leaves events alone; it would buffer text. */
+  /** What it may stream. @fastify/compress passes events on; it would buffer text. */
   readonly streams?: 'events' | 'text'
 }
 

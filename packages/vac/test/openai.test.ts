@@ -191,7 +191,7 @@ test('an interpreter that takes tools calls them through the openai client, and 
   t.match(forbidden.choices[0], { finish_reason: 'stop', message: { content: 'let me see', tool_calls: undefined } })
 })
 
-test('an answer may be calls of tools alone, and a call without a name fails it', async t => {
+test('an answer may be only calls of tools, and a call without a name fails it', async t => {
   for (const [result, status, content] of [
     [{ tool_calls: [{ id: 'c', name: 'f' }] }, 200, null], [{ answer: null, tool_calls: [{ id: 'c', name: 'f', input: null }] }, 200, null],
     [{ answer: '', tool_calls: [] }, 200, ''], [{ answer: 'x', tool_calls: [{ id: 'c' }] }, 500, undefined], [{ answer: 'x', tool_calls: [null] }, 500, undefined]

@@ -60,7 +60,7 @@ test('it registers exactly these routes', async t => {
   t.notMatch(without.printRoutes(), /openai/)
 })
 
-test('it works twice under two prefixes, and beside a host that has the SSE plugin with other options', async t => {
+test('it works twice under two prefixes, and next to a host that has the SSE plugin with other options', async t => {
   const app = Fastify()
   await app.register(fastifySSE, { serializer: () => 'spoiled', heartbeatInterval: 1 })
   await app.register(vacPlugin, { vacs, prefix: '/a' })
@@ -230,7 +230,7 @@ test('an app whose schemas are of another kind keeps its transform for @fastify/
   await app.close()
 })
 
-test('the parsers of an app, which return bytes, a raw text or nothing, apply to the routes of the app alone', async t => {
+test('the parsers of an app, which return bytes, a raw text or nothing, apply only to the routes of the app', async t => {
   const parsers: Array<[string, 'buffer' | 'string', (body: string | Buffer) => unknown]> = [
     ['bytes', 'buffer', body => body],
     ['a text', 'string', body => body],

@@ -113,7 +113,7 @@ export const ServiceConfig = Type.Object({
       minimum: 1, description: 'bytes of a request body, on all routes; half of `memory_budget` at most; default 4 MiB'
     })),
     owner_share: Type.Optional(Type.Number({
-      exclusiveMinimum: 0, maximum: 1, description: 'part of the memory budget, of shared places and of the task store that one owner may have; default 0.25'
+      exclusiveMinimum: 0, maximum: 1, description: 'part of the memory budget, of shared slots and of the task store that one owner may have; default 0.25'
     })),
     event_loop_delay: Type.Optional(Type.Number({
       minimum: 0.02, maximum: 60, description: 'seconds of delay of the event loop, on average over a second, past which requests are refused with 503; default: none are'
@@ -166,7 +166,7 @@ export const ServiceConfig = Type.Object({
   push: Type.Optional(Type.Object({
     enabled: Type.Optional(Type.Boolean({ description: 'notify webhooks of the updates of tasks; default true' })),
     allow: Type.Optional(Type.Array(Type.String(), {
-      description: 'receivers beside public https addresses: a host name, `host:port`, or a range such as 10.0.0.0/8'
+      description: 'receivers besides public https addresses: a host name, `host:port`, or a range such as 10.0.0.0/8'
     }))
   }, { additionalProperties: false, description: 'push notifications of A2A' }))
 }, { additionalProperties: false })

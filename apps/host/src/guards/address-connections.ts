@@ -9,7 +9,7 @@ export const ADDRESS_PART = 0.25
 export type IsProxy = (address: string) => boolean
 
 /**
- * Closes new connections of an address that has `most` already, so that one caller leaves places for the others. The
+ * Closes new connections of an address that has `most` already, so that one caller leaves slots to the others. The
  * addresses of proxies have no such bound. Connections over a socket file have no address.
  */
 export function shareConnections ({ server, log }: FastifyInstance, most: number, isProxy: IsProxy): void {

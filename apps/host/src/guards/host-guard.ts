@@ -50,7 +50,7 @@ function isOriginAllowed (origin: string, { host, socket: { localAddress = '' } 
   if (allowed.some(name => name === '*' || name.toLowerCase().replace(/\/$/, '') === origin.toLowerCase())) return true
   if (!URL.canParse(origin)) return false
   const from = new URL(origin)
-  // by the host alone: a proxy may add TLS
+  // only by the host: a proxy may add TLS
   if (from.host === host.toLowerCase() || (URL.canParse(url ?? '') && new URL(url!).host === from.host)) return true
   return isLoopbackHost(localAddress) && isLoopbackHost(from.hostname)
 }

@@ -87,7 +87,7 @@ function requestLabels (method: string, route: string, statusClass: number, prot
 
 /**
  * GET /metrics: all metrics in the text format of Prometheus, from a separate meter provider, so that one that the
- * application or OTLP registered works beside it. Who may read it: as for /ready.
+ * application or OTLP registered works next to it. Who may read it: as for /ready.
  * @throws METRICS_PACKAGE_MISSING
  */
 export async function serveMetrics (app: FastifyInstance): Promise<void> {

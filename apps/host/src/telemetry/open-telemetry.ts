@@ -61,7 +61,7 @@ export async function startTelemetry (): Promise<() => Promise<void>> {
   return await startSdk(module)
 }
 
-/** Starts the SDK, with contexts and sums as the host keeps them. @param options of the SDK, beside the environment */
+/** Starts the SDK, with contexts and sums as the host keeps them. @param options of the SDK, besides the environment */
 export async function startSdk (module: SdkModule, options: object = {}): Promise<() => Promise<void>> {
   const { NodeSDK, metrics } = module
   const sampled = await keepSampled(module)
@@ -79,7 +79,7 @@ export async function startSdk (module: SdkModule, options: object = {}): Promis
   }
 }
 
-/** The options of the SDK for contexts of sampled traces alone; undefined where all are kept. */
+/** The options of the SDK for contexts of only sampled traces; undefined where all are kept. */
 async function keepSampled ({ node }: SdkModule) {
   const isSilent = process.env['OTEL_TRACES_EXPORTER']?.trim() === 'none'
   const ratio = ratioOfTraces(process.env)

@@ -19,8 +19,8 @@ export async function * checkAuthentication (client: HttpClient, reply: WholeRep
   yield { ...checkChallenge('mcp', reply), check: challenge === null ? CHECK : 'mcp' }
   if (challenge === null) return
   const named = /resource_metadata="([^"]+)"/.exec(challenge)?.[1]
-  const [beside, root] = await readPublished(client)
-  let metadata = isFound(beside!) ? beside! : root!
+  const [besides, root] = await readPublished(client)
+  let metadata = isFound(besides!) ? besides! : root!
   try {
     if (named !== undefined) metadata = await client.send(named)
   } catch (err) {
@@ -40,7 +40,7 @@ export async function * checkAuthentication (client: HttpClient, reply: WholeRep
   } else if (!Array.isArray(servers) || servers.length === 0 || !servers.every(isIssuer)) {
     yield problem(CHECK, 'the metadata names no authorization server with https', 'name the issuers of accepted tokens')
   } else yield ok(CHECK, `401 leads to the metadata of the resource, with ${servers.length} authorization servers`)
-  for (const other of [beside!, root!].filter(isFound)) {
+  for (const other of [besides!, root!].filter(isFound)) {
     const { resource: second } = other.json as Record<string, unknown>
     if (second !== resource) yield warning(CHECK, `published metadata names both ${String(resource)} and ${String(second)}`, 'publish one resource for each endpoint')
   }

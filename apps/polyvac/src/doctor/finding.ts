@@ -8,7 +8,7 @@ export interface Finding {
   readonly remedy?: string
 }
 
-/** A check sends harmless requests alone: it reads, or names tasks that do not exist. */
+/** A check sends only harmless requests: it reads, or names tasks that do not exist. */
 export type Check = (client: HttpClient) => AsyncIterable<Finding>
 
 export const ok = (check: string, text: string): Finding => ({ check, level: 'ok', text })

@@ -25,7 +25,7 @@ export async function * checkMcp (client: HttpClient): AsyncGenerator<Finding> {
   const opened = await client.send(path, INITIALIZE)
   const result = resultOf(opened)
   if (result !== undefined) yield * checkSession(client, path, opened, String(result.protocolVersion), isModern)
-  else if (isModern) yield unchecked(`mcp ${LEGACY}`, `initialize answers ${opened.status}: the server has ${MODERN} alone`)
+  else if (isModern) yield unchecked(`mcp ${LEGACY}`, `initialize answers ${opened.status}: the server has only ${MODERN}`)
   else {
     yield problem('mcp', `initialize answers ${opened.status} without a result`,
       'let the proxy pass POST /mcp with Accept, Content-Type and Mcp-* headers unchanged')

@@ -51,7 +51,7 @@ export const GRPC_OPTIONS = {
   maxMessageBytes: integer(OPTIONS.bodyLimit.default)
 } satisfies OptionRules<A2aGrpcOptions>
 
-/** Details beside an error, in bytes; HTTP/2 peers refuse headers of more than 8 or 16 KiB in all. */
+/** Details besides an error, in bytes; HTTP/2 peers refuse headers of more than 8 or 16 KiB in all. */
 export const MAX_DETAIL_BYTES = 4096
 export const MAX_MESSAGE_CHARS = 1024
 

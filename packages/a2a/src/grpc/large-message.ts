@@ -78,7 +78,7 @@ async function encodeList (type: Type, field: Field, items: readonly unknown[], 
   }
 }
 
-/** Small items together, and large ones alone. */
+/** Small items together, and large ones by themselves. */
 function * batches<T> (items: readonly T[]): Generator<T[] | { readonly large: T }, void> {
   let batch: T[] = []
   for (const item of items) {

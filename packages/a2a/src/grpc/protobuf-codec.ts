@@ -15,7 +15,7 @@ export interface RpcMethod {
   readonly write: (json: unknown) => Promise<Buffer>
 }
 
-/** What `grpc-status-details-bin` takes beside code and message (google.aip.dev/193). */
+/** What `grpc-status-details-bin` takes besides code and message (google.aip.dev/193). */
 export type StatusDetail = Readonly<Record<string, unknown>> & { readonly '@type': string }
 
 /** The service of A2A 1.0 over protobuf, read from the definitions that come with the package. */

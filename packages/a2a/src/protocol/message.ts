@@ -41,7 +41,7 @@ function textOf (parts: readonly TaskPart[]): string | undefined {
   return texts.length === 0 ? undefined : texts.join('\n')
 }
 
-/** What a message asks: its text, or what stands for it where it brings data or files alone. */
+/** What a message asks: its text, or what stands for it where it brings only data or files. */
 export function questionText (parts: readonly TaskPart[]): string {
   const nameOf = (part: TaskPart): string =>
     part.type === 'data' ? JSON.stringify(part.data) : part.filename ?? part.mediaType ?? 'a file'

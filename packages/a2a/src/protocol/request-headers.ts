@@ -24,8 +24,8 @@ export function unsupportedVersion (supported: readonly string[]): Error {
 export const MAX_EXTENSIONS = 64
 
 /**
- * The offered extensions that a request names. `sends`: it sends a message, which alone has to name the required ones;
- * a client that does not support them can still read and cancel. @throws A2A_EXTENSION_REQUIRED
+ * The offered extensions that a request names. `sends`: it sends a message; only messages have to name the required
+ * ones; a client that does not support them can still read and cancel. @throws A2A_EXTENSION_REQUIRED
  */
 export function activeExtensions (
   { headers }: Headers, header: string, offered: readonly AgentExtension[], sends: boolean

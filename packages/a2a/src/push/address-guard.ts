@@ -20,7 +20,7 @@ export interface AddressGuardOptions {
    */
   readonly allow?: readonly string[] | undefined
   /**
-   * Ports that any public receiver may listen on, beside 443 and 8443. Every further one is a service that could be
+   * Ports that any public receiver may listen on, besides 443 and 8443. Every further one is a service that could be
    * prodded.
    */
   readonly ports?: readonly number[] | undefined

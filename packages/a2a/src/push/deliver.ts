@@ -177,7 +177,7 @@ async function discard (body: Dispatcher.ResponseData['body']): Promise<void> {
       if (bytes > MAX_ANSWER_BYTES) break
     }
   } catch {
-    // the status is known, and it alone decides whether the notification arrived
+    // the status is known, and only it decides whether the notification arrived
   }
 }
 

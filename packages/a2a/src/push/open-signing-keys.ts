@@ -6,7 +6,7 @@ import { PushSigningKeysError } from './errors.js'
 import { SigningKeys } from './signing-keys.js'
 
 /**
- * The keys in the file at `path`; a new key in a new file, for its owner alone, where there is none. Processes that
+ * The keys in the file at `path`; a new key in a new file, only for its owner, where there is none. Processes that
  * start at once end with the same key. Rejects with PUSH_SIGNING_KEYS; a file that cannot be used stays unchanged.
  * @example
  * await app.register(a2aPlugin, { vacs, tasks, push: { keys: await openSigningKeys('data/signing-keys.json') } })

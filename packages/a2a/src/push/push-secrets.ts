@@ -10,7 +10,7 @@ const SCHEME = /^[\w!#$%&'*+.^`|~-]{1,64}$/
  */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
-/** What a caller gives for its receiver alone: stored apart from the config, sent to the receiver, never read back. */
+/** What a caller gives only for its receiver: stored apart from the config, sent to the receiver, never read back. */
 export interface PushSecrets {
   readonly token?: string
   readonly authentication?: { readonly scheme: string, readonly credentials: string }

@@ -6,7 +6,7 @@ import { messageAnswer, type TaskStep } from '../protocol/task-view.js'
  */
 const MAX_HOLD_MS = 500
 
-/** The steps of a new task; the last one alone where the task ends with a message before anything else of it. */
+/** The steps of a new task; only the last one where the task ends with a message before anything else of it. */
 export async function * withoutTask (steps: AsyncGenerator<TaskStep, void>): AsyncGenerator<TaskStep, void> {
   // @keyed none: a list in order, of the steps until the first text of one task
   const held: TaskStep[] = []

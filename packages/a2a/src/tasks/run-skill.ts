@@ -173,7 +173,7 @@ async function streamedText (tasks: TaskStore, { owner, id }: TaskRecord, chars:
 }
 
 /**
- * Ends the run according to the answer: with `artifact` beside the artifacts of the interpreter, with a message
+ * Ends the run according to the answer: with `artifact` besides the artifacts of the interpreter, with a message
  * instead, with a request for input or an authorization, or as rejected.
  * @param streamed the text that was streamed: it is in the messages already
  */

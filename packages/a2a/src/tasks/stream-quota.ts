@@ -9,10 +9,10 @@ import { TooManyStreamsError } from '../errors.js'
  * frames have most characters, the one that has not read for longest.
  */
 const MAX_HELD_CHARS = 128 * 1024 * 1024
-/** Memory of an open stream beside its frames, in bytes, about. */
+/** Memory of an open stream besides its frames, in bytes, about. */
 const STREAM_BYTES = 16 * 1024
 
-/** The place of one stream. */
+/** The slot of one stream. */
 export interface StreamPlace {
   /** The length of the stream's next frame: its reader has taken the one before. */
   hold (chars: number): void

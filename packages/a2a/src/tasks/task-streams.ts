@@ -69,7 +69,7 @@ export class TaskStreams {
   }
 
   /**
-   * Holds one of the caller's places for streams while `send` runs. One stream too many is refused before `send`.
+   * Holds one of the caller's slots for streams while `send` runs. One stream too many is refused before `send`.
    */
   async open (caller: Principal | undefined, reply: FastifyReply, send: (stream: TaskStream) => Promise<void>): Promise<void> {
     const place = this.#options.quota.take(caller, () => { reply.raw.destroy() })

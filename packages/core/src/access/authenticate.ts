@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Principal } from '../vac/vac.js'
 
-/** What agent cards, OpenAPI and challenges announce beside `bearer`. */
+/** What agent cards, OpenAPI and challenges announce besides `bearer`. */
 export interface AuthenticationScheme {
   /** `JWT` where all tokens are. */
   readonly bearerFormat?: string | undefined

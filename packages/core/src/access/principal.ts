@@ -40,7 +40,7 @@ export function callerFields (principal: Principal | undefined): CallerFields {
 }
 
 /**
- * The caller of stored fields. Version 0.1.0 stored the scopes alone, and no owner where callers are not authenticated.
+ * The caller of stored fields. Version 0.1.0 stored only the scopes, and no owner where callers are not authenticated.
  * @param owner undefined for callers without an identity
  */
 export function callerOfFields (owner: string | undefined, fields: Partial<CallerFields>): Principal | undefined {

@@ -3,7 +3,7 @@ import type { AbortSignalLike } from './light-abort.js'
 export interface DeadlineOptions {
   /** Makes the reason of a signal that is late; default: a `TimeoutError`. */
   readonly reason?: () => unknown
-  /** False: the timer alone does not keep the process alive. Default: true. */
+  /** False: the timer itself does not keep the process alive. Default: true. */
   readonly ref?: boolean
 }
 

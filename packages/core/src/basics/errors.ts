@@ -12,7 +12,7 @@ export const VacInvalidResultError = createError<[string, string]>('VAC_INVALID_
 export const VacBufferFullError = createError<[string, number]>('VAC_BUFFER_FULL',
   'the interpreter of the VAC %s pushed more than %s characters ahead of the reader; await on_llm_new_token()', 500, { expose: true })
 export const VacBusyError = createError<[number]>('VAC_BUSY',
-  'all %s places for answers in progress are taken; try again shortly', 503, { expose: true })
+  'all %s slots for answers in progress are taken; try again shortly', 503, { expose: true })
 export const CallAbortedError = createError<[string]>('CALL_ABORTED',
   'the call was aborted: %s', 499)
 export const ShuttingDownError = createError('SHUTTING_DOWN',

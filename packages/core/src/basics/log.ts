@@ -11,7 +11,7 @@ export interface Log {
   error (obj: object, message?: string): void
 }
 
-/** Fields and a message, or a message alone, as pino takes them. `%s` and its like are filled in from `args`. */
+/** Fields and a message, or only a message, as pino takes them. `%s` and its like are filled in from `args`. */
 export interface LogMethod {
   (obj: object, message?: string, ...args: unknown[]): void
   (message: string, ...args: unknown[]): void

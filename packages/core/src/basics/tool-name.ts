@@ -39,7 +39,7 @@ function acceptedName (name: string, identity: string, forbidden: RegExp): strin
   return plain === name && plain.length <= MAX_TOOL_NAME ? name : hashedName(plain, identity)
 }
 
-/** The servers that cannot be served beside another one, since a scope would mean tools of both. */
+/** The servers that cannot be served next to another one, since a scope would mean tools of both. */
 export function clashingServers (names: readonly string[]): Array<{ readonly name: string, readonly message: string }> {
   return names.flatMap(name => {
     const other = names.find(other => other !== name && `${name}__`.startsWith(`${other}__`))

@@ -1,4 +1,4 @@
-// Half of a surrogate pair is a character of JavaScript and of JSON's escapes alone: UTF-8 and protobuf have none, and
+// Half of a surrogate pair is a character only of JavaScript and of JSON's escapes: UTF-8 and protobuf have none, and
 // strict JSON parsers (Go, Python, serde) refuse it. Each text of an interpreter, a memory, a tool or an upstream
 // server passes one of these functions.
 

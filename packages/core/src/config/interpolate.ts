@@ -31,7 +31,7 @@ export function interpolate (text: string, env: Readonly<Record<string, string |
     if (whole === '$$') return '$'
     if (name === undefined) {
       const shown = whole.length > MAX_SHOWN_CHARS ? `${whole.slice(0, MAX_SHOWN_CHARS)}…` : whole
-      const why = /^\$\{[A-Za-z]+:[^-?]/.test(whole) ? 'is filled in by an MCP client alone' : 'is not a variable'
+      const why = /^\$\{[A-Za-z]+:[^-?]/.test(whole) ? 'is filled in only by an MCP client' : 'is not a variable'
       const message = `${shown} ${why}; write \${NAME}, \${NAME:-default}, or $$ for a dollar sign`
       problems.push({ at, length: whole.length, message })
       return whole

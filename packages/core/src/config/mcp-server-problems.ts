@@ -54,7 +54,7 @@ export function mcpServerProblems (entry: Readonly<Record<string, unknown>>, whe
   }
   const { client_id: id, client_secret: secret } = (entry.oauth ?? {}) as { client_id?: unknown, client_secret?: unknown }
   if (entry.per_owner === true && (url === undefined || entry.oauth === undefined)) {
-    problems.push({ key: 'per_owner', message: `${where}.per_owner: owners sign in to a server with a url and oauth alone`, hint: 'add `url:` and `oauth: {}`' })
+    problems.push({ key: 'per_owner', message: `${where}.per_owner: owners sign in only to a server with a url and oauth`, hint: 'add `url:` and `oauth: {}`' })
   }
   if ((entry.process === 'owner' || entry.process === 'session') && command === undefined) {
     problems.push({ key: 'process', message: `${where}.process: a server with a url has no processes here`, hint: 'remove it; with `per_owner` each owner has a connection' })

@@ -6,9 +6,9 @@ export const MemoryEntry = Type.Object({
   path: Type.Optional(Type.String({ description: 'folder of documents, relative to this file' })),
   k: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'passages taken for an answer' })),
   index_file: Type.Optional(Type.String({
-    minLength: 1, description: 'file of the index of a folder, relative to this file, or `:memory:`; default: in `.polyvac` beside the folder'
+    minLength: 1, description: 'file of the index of a folder, relative to this file, or `:memory:`; default: in `.polyvac` next to the folder'
   })),
-  embed: Type.Optional(Type.String({ minLength: 1, description: 'model for this store alone; default: that of the VAC' }))
+  embed: Type.Optional(Type.String({ minLength: 1, description: 'model only for this store; default: that of the VAC' }))
 }, { additionalProperties: true })
 export type MemoryEntry = Static<typeof MemoryEntry>
 
@@ -19,12 +19,12 @@ export const VacConfig = Type.Object({
   model: Type.Optional(Type.String({ description: 'language model; `extractive` or absent: answers without one' })),
   agent: Type.Optional(Type.String({ description: 'kind of agent, mentioned in capability descriptions' })),
   llm: Type.Optional(Type.String({ description: 'language model provider' })),
-  interpreter: Type.Optional(Type.String({ description: 'built-in name or module path, for this VAC alone' })),
+  interpreter: Type.Optional(Type.String({ description: 'built-in name or module path, only for this VAC' })),
   memory: Type.Optional(Type.Array(Type.Record(Type.String(), MemoryEntry, { minProperties: 1, maxProperties: 1 }), {
     description: 'knowledge stores, each a one-key entry `label: { vectorstore, ... }`'
   })),
   embed: Type.Optional(Type.String({
-    minLength: 1, description: 'model that embeds the documents of folders, or `auto`; absent: searches compare words alone'
+    minLength: 1, description: 'model that embeds the documents of folders, or `auto`; absent: searches compare only words'
   })),
   openai: Type.Optional(Type.Object({
     base_url: Type.Optional(Type.String({ description: 'OpenAI-compatible server, e.g. http://127.0.0.1:11434/v1' })),
@@ -43,9 +43,9 @@ export const McpServerConfig = Type.Object({
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'unique identifier of the server' })),
   command: Type.Optional(Type.String({ minLength: 1, description: 'executable that starts the server, found on the search path' })),
   args: Type.Optional(Type.Array(Type.String(), { description: 'arguments of the command' })),
-  env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'environment of the child, beside the safe list' })),
+  env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'environment of the child, besides the safe list' })),
   inherit_env: Type.Optional(Type.Array(Type.String(), { description: 'names of variables the child inherits; [] for none' })),
-  secret_env: Type.Optional(Type.Array(Type.String(), { description: 'names of variables whose values are removed from results and errors, beside those with the name of a secret' })),
+  secret_env: Type.Optional(Type.Array(Type.String(), { description: 'names of variables whose values are removed from results and errors, besides those with the name of a secret' })),
   cwd: Type.Optional(Type.String({ description: 'folder in which the command runs' })),
   url: Type.Optional(Type.String({ description: 'address of a server reached over HTTP' })),
   headers: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'sent with every request to `url`' })),
@@ -58,7 +58,7 @@ export const McpServerConfig = Type.Object({
     resource: Type.Optional(Type.Boolean({ description: 'false: no resource indicator (RFC 8707), for servers that reject it; with `per_owner`' })),
     client_metadata: Type.Optional(Type.Boolean({ description: 'false: never the metadata document of this service as client; with `per_owner`' }))
   }, { additionalProperties: false, description: 'OAuth for `url`: client credentials, or with `per_owner` the sign-in of each owner' })),
-  per_owner: Type.Optional(Type.Boolean({ description: 'true: each owner signs in to `url` and has tokens and a connection alone; needs `oauth`' })),
+  per_owner: Type.Optional(Type.Boolean({ description: 'true: each owner signs in to `url` and has separate tokens and a separate connection; needs `oauth`' })),
   timeout: Type.Optional(seconds('for one call without progress; default 60')),
   total_timeout: Type.Optional(seconds('for one call, progress or not; default 3600')),
   start_timeout: Type.Optional(seconds('for a start, with the download by `npx`; default 60')),
@@ -97,7 +97,7 @@ function fileWith<Service extends TSchema> (service: Service) {
     kind: Type.Literal('vacConfig', { description: 'what the file is' }),
     apiVersion: Type.Optional(Type.String({ description: 'as in older files; not read' })),
     service: Type.Optional(service),
-    vac: Type.Optional(Type.Record(Type.String(), VacConfig, { description: 'the VACs by name; optional beside `mcp_servers`' }))
+    vac: Type.Optional(Type.Record(Type.String(), VacConfig, { description: 'the VACs by name; optional with `mcp_servers`' }))
   }, {
     additionalProperties: false,
     title: 'Polyvac configuration',

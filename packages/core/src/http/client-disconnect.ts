@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 
 type Raw = FastifyReply['raw']
 
-/** Whether a response is destroyed: one of HTTP/2 knows it of its stream alone. */
+/** Whether a response is destroyed: one of HTTP/2 knows it only of its stream. */
 export function isDestroyed (raw: Raw): boolean {
   return raw.destroyed || (raw as { stream?: { readonly destroyed: boolean } }).stream?.destroyed === true
 }

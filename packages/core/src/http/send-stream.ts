@@ -27,7 +27,7 @@ export interface Encoding<T> {
   readonly signal: AbortSignalLike
   /**
    * Longest time in ms that a reader may take nothing; then it is disconnected, since stalled readers would hold all
-   * places for answers. Default 60,000.
+   * slots for answers. Default 60,000.
    */
   readonly stallMs?: number | undefined
 }

@@ -134,7 +134,7 @@ export async function workerInterpreter (module: string, folder: string,
   }
 }
 
-const BUNDLED = 'its threads have no file in a bundle; leave @polyvac/core out of the bundle (`external`) and install it beside it'
+const BUNDLED = 'its threads have no file in a bundle; leave @polyvac/core out of the bundle (`external`) and install it next to it'
 
 function workerFile (): string {
   return new URL('./worker-thread.js', import.meta.url).href

@@ -52,7 +52,7 @@ const BOUNDS: ReadonlyArray<[keyword: string, Measure, fits: (size: number, boun
   ['maxProperties', properties, (size, bound) => size <= bound, 'must NOT have more than # properties']
 ]
 
-/** The keywords that look at a value alone. One with an operand of the wrong shape does not apply. */
+/** The keywords that look only at a value. One with an operand of the wrong shape does not apply. */
 export const ASSERTIONS: ReadonlyMap<string, MakeRule> = new Map<string, MakeRule>([
   ...BOUNDS.map(([keyword, measure, fits, problem]): [string, MakeRule] => [keyword, bound => {
     if (typeof bound !== 'number') return undefined
@@ -134,7 +134,7 @@ function hasAll (value: object, names: readonly string[], check: Check): boolean
   return isComplete
 }
 
-/** Own members alone: `constructor` is not a member of `{}`. */
+/** Only own members: `constructor` is not a member of `{}`. */
 export function has (value: object, key: string): boolean {
   return (value as Record<string, unknown>)[key] !== undefined && Object.hasOwn(value, key)
 }

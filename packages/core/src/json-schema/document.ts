@@ -46,12 +46,12 @@ export class SchemaDocument {
   readonly root: SchemaNode
   readonly makeRules: MakeRules
   // @keyed subschema of a tool, which its server wrote | holds: its prepared rules | whose: the server of the tool
-  //   | bound: MAX_NODES for a schema; the text of a schema is bounded where it is read | share: the schema alone:
+  //   | bound: MAX_NODES for a schema; the text of a schema is bounded where it is read | share: only the schema:
   //   past it, values are not checked here | test: packages/core/test/json-schema.test.ts: a value that takes too
   //   many steps is accepted, or refused where the receiver does not check it
   readonly #nodes = new Map<unknown, SchemaNode>()
   // @keyed `$id` or `$anchor`, which the server of a tool wrote | holds: a reference into the schema | whose: the
-  //   server of the tool | bound: MAX_STEPS of the check that reads them | share: the check alone | test:
+  //   server of the tool | bound: MAX_STEPS of the check that reads them | share: only the check | test:
   //   packages/core/test/json-schema.test.ts: no schema and no value keep the event loop, or make the text of
   //   problems long
   #resources: Map<string, unknown> | undefined

@@ -14,7 +14,7 @@ const STEPS_PER_SUBSCHEMA = 5
  */
 export function canExplode (document: SchemaDocument, check: Check): boolean {
   try {
-    // without references, the work grows with the value alone
+    // without references, the work grows only with the value
     return hasReference(document.root.schema, check) && stepsOf(document.root, MAX_LEVELS, new Map(), check) > MAX_STEPS
   } catch (err) {
     if (!(err instanceof Uncheckable)) throw err

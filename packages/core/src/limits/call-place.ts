@@ -12,7 +12,7 @@ export interface CallerBound {
 }
 
 /**
- * The place of a call among those that its owner, and its address, may have at once. Whatever works for the call holds
+ * The slot of a call among those that its owner, and its address, may have at once. Whatever works for the call holds
  * it: the response, the handler, and the interpreter, which may go on long after its caller has disconnected.
  */
 export class CallPlace {
@@ -41,7 +41,7 @@ export class CallPlace {
   }
 
   /**
-   * The place of the next call of a request, held: its own for the first one, and another one for each further one.
+   * The slot of the next call of a request, held: its own for the first one, and another one for each further one.
    * @param isCounted whether a further call counts in the rate of its caller
    * @throws the refusal of a bound
    */
@@ -88,7 +88,7 @@ export interface PlacedCall extends VacCall {
 // @keyed none: the keys are requests in progress, and an entry ends with its request
 const places = new WeakMap<FastifyRequest, CallPlace>()
 
-/** The place of a request; undefined where its caller has no bounds. */
+/** The slot of a request; undefined where its caller has no bounds. */
 export function placeOf (request: FastifyRequest): CallPlace | undefined {
   return places.get(request)
 }

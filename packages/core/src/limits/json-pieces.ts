@@ -6,7 +6,7 @@ import { beginning } from '../basics/well-formed.js'
 const MAX_WHOLE_CHARS = 256 * 1024
 /** Characters of a piece. */
 const PIECE_CHARS = 64 * 1024
-/** Counted for each value beside the characters of texts. */
+/** Counted for each value besides the characters of texts. */
 const CHARS_PER_VALUE = 32
 /** Deeper values are left to JSON.stringify, which refuses cycles. */
 const MAX_DEPTH = 500

@@ -61,7 +61,7 @@ export interface Vacs {
 }
 
 const MAX_ANSWERS = 10_000
-/** Memory for one answer in progress, about, beside its request. */
+/** Memory for one answer in progress, about, besides its request. */
 const ANSWER_BYTES = 16 * 1024
 
 /** Types, bounds and defaults of the options. */

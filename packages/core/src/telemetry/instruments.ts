@@ -18,7 +18,7 @@ type Observed = Map<MetricName, Array<readonly [number, Labels | undefined]>>
 export function isMetered (): boolean { return recorders.length > 0 }
 
 /**
- * Creates all instruments with a meter, beside those of other meters. Returns the function that ends their use.
+ * Creates all instruments with a meter, besides those of other meters. Returns the function that ends their use.
  * @param totals counts and histograms go there, and the meter gets the rest
  * @example useMeter(metrics.getMeter('polyvac', version))
  */

@@ -10,8 +10,8 @@ export interface FinalAnswer {
   readonly source_documents?: readonly unknown[] | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   /**
-   * Results beside the text, such as files. Over A2A each is an artifact of the task; an answer without text may have a
-   * blank `answer`.
+   * Results besides the text, such as files. Over A2A each is an artifact of the task; an answer without text may have
+   * a blank `answer`.
    */
   readonly artifacts?: readonly AnswerArtifact[] | undefined
   /** The request is rejected: over A2A the task becomes `rejected`, with `answer` as the reason. */

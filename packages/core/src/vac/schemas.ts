@@ -18,7 +18,7 @@ export const AnswerPart = Type.Object({
 }, { title: 'AnswerPart' })
 export type AnswerPart = Static<typeof AnswerPart>
 
-/** A result of an interpreter beside its text. */
+/** A result of an interpreter besides its text. */
 export const AnswerArtifact = Type.Object({
   name: Type.String({ minLength: 1 }),
   description: Type.Optional(Type.String()),

@@ -80,7 +80,7 @@ function addRest (chosen: Candidate[], candidates: readonly Candidate[], best: C
   const hasKind = ({ kind, order }: Candidate): boolean => kind >= 1 && Math.abs(order - best.order) <= MAX_DISTANCE
   const near = asksFor.name || chosen.some(({ kind }) => kind >= 1) ? undefined : nearest(sentences.filter(hasKind), best)
   if (near !== undefined && chosen.length < max) chosen.push(near)
-  // a description alone is seldom the answer to "How do I"
+  // a description by itself is seldom the answer to "How do I"
   const isOwnCode = ({ hit, unit }: Candidate): boolean => hit === best.hit && hasCode(unit)
   const code = asksFor.code && !chosen.some(isOwnCode) ? nearest(candidates.filter(isOwnCode), best) : undefined
   if (code !== undefined && chosen.length < max) chosen.push(code)
@@ -148,8 +148,8 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
   const candidates: Candidate[] = []
   let before = 0
   const units = unitsOf(hit.content)
-  // a passage of code alone has nothing else to quote
-  const codeShare = CODE_SHARE[wantsCode ? 'wanted' : units.every(({ kind }) => kind === 'code') ? 'alone' : 'other']
+  // a passage with only code has nothing else to quote
+  const codeShare = CODE_SHARE[wantsCode ? 'wanted' : units.every(({ kind }) => kind === 'code') ? 'only' : 'other']
   for (const [order, raw] of units.entries()) {
     const unit = withHeading(raw, headings.at(-1))
     const found = matcher.termsIn(unit.text)
@@ -220,7 +220,7 @@ function hasCode (unit: Unit): boolean {
 
 /**
  * Whether a unit is about something else than a chosen one, which has more of the question's words: another row or item
- * beside it, or a sentence of another passage without a name that the question has.
+ * next to it, or a sentence of another passage without a name that the question has.
  */
 function isBeside (a: Candidate, b: Candidate, names: ReadonlySet<number>): boolean {
   if (a.unit.kind !== b.unit.kind || a.terms.size >= b.terms.size || [...a.terms].some(term => !b.terms.has(term))) return false

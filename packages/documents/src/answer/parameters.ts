@@ -19,7 +19,7 @@ export const BELOW_SHARE = 0.8
 export const HEADING_SHARE = { near: 0.6, far: 0.3 } as const
 /** What the weight of a unit adds to the next one, which has the same topic; `code` for a code block below it. */
 export const CARRIED = { text: 0.15, code: 0.5 } as const
-/** Weight of the passage's score beside that of the sentence. */
+/** Weight of the passage's score besides that of the sentence. */
 export const SCORE_SHARE = 0.3
 /** Added to a sentence with the kind of answer that the question asks for: a number, a date, a name. */
 export const KIND_BONUS = 0.2
@@ -33,9 +33,9 @@ export const FRAGMENT_CHARS = 25
 export const FRAGMENT_SHARE = 0.8
 /**
  * The weight of code, as a share: code has words of a question by chance more often. Where the question asks for no
- * code, that of a passage of code alone, and of another.
+ * code, that of a passage with only code, and of another.
  */
-export const CODE_SHARE = { wanted: 0.9, alone: 0.6, other: 0.3 } as const
+export const CODE_SHARE = { wanted: 0.9, only: 0.6, other: 0.3 } as const
 
 // What is chosen
 
@@ -51,7 +51,7 @@ export const MAX_DISTANCE = 3
 export const SHORT_PASSAGE = 500
 /** ...where the best sentence has a smaller part of the weight of the question's words than this. */
 export const OWN_SHARE = 0.5
-/** Sentences of a passage that is found by its meaning alone. */
+/** Sentences of a passage that is found only by its meaning. */
 export const OPENING_SENTENCES = 2
 /** Code blocks in one answer. */
 export const MAX_CODE_BLOCKS = 2

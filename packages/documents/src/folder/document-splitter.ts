@@ -18,7 +18,7 @@ const MAX_THREAD_MIB = 256
 
 function reasonOf (err: unknown): string {
   return isMissingThread(err)
-    ? 'its thread has no file in a bundle: leave @polyvac/documents out of the bundle (`external`) and install it beside it'
+    ? 'its thread has no file in a bundle: leave @polyvac/documents out of the bundle (`external`) and install it next to it'
     : (err as Error).message
 }
 

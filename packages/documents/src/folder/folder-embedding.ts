@@ -138,7 +138,7 @@ export class FolderEmbedding {
         const { reason } = error
         const cause = codedCause(error)
         const isExpected = 'reason' in server && !isNamed
-        if (!isExpected && this.#problem !== reason) log.warn({ folder, reason, ...cause !== undefined && { err: cause } }, 'the documents cannot be embedded; searches compare words alone until the server answers')
+        if (!isExpected && this.#problem !== reason) log.warn({ folder, reason, ...cause !== undefined && { err: cause } }, 'the documents cannot be embedded; searches compare only words until the server answers')
         this.#problem = reason
         this.#isWaiting = true
         await delay(wait, undefined, { signal, ref: false })
@@ -181,7 +181,7 @@ function textOf ({ source, heading, content }: BarePassage): string {
   return beginning(`${heading === '' ? source.replace(/\.[^./]*$/, '') : heading}\n${content}`, MAX_TEXT)
 }
 
-/** Texts that the model refuses are embedded alone, and shorter. */
+/** Texts that the model refuses are embedded one by one, and shorter. */
 async function embedPassages (batch: readonly Text[], server: ModelServer, signal: AbortSignal): Promise<NewVector[]> {
   const request = { server, signal, timeoutMs: BATCH_TIMEOUT_MS }
   try {

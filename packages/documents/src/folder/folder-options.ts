@@ -44,7 +44,7 @@ export interface FolderOptions {
    */
   readonly ignore?: readonly string[] | undefined
   /**
-   * The file of the index, which is kept between starts, or `:memory:`. Default: in `.polyvac` beside the folder;
+   * The file of the index, which is kept between starts, or `:memory:`. Default: in `.polyvac` next to the folder;
    * inside the folder where it contains the working directory. If that cannot be written, the index is kept in memory,
    * with a warning.
    */

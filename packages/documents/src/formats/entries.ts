@@ -4,7 +4,7 @@ import type { Unit } from './unit.js'
 
 /** A line of a list without bullets, such as "PIN of the gate: 4711". */
 const ENTRY = /^[^\s:][^:]{0,59}:\s+\S/
-/** The same beside other lines, where a line of a paragraph may have a colon, too. */
+/** The same next to other lines, where a line of a paragraph may have a colon, too. */
 const LABELED = /^[^\s:](?:(?![.!?]\s)[^:]){0,59}:\s+\S/
 /** Another line above such ones. It does not end like a sentence or a part of one. */
 const ABOVE_ENTRIES = /^[*_`"“(]*[\p{Lu}\p{N}].*[^.,;!?]$/u

@@ -78,7 +78,7 @@ export function splitMarkdown (text: string, mdx = false): Passage[] {
         index = end
         continue
       }
-      // a document of openings alone would be read as often as it has them
+      // a document with only openings would be read as often as it has them
       mayHaveTables = false
     }
     const stripped = stripTags(line, inside, mdx)

@@ -73,7 +73,7 @@ export function documentsInterpreter (memory: Memory, options: DocumentsInterpre
           const model = yield * modelFirst(server, question, history, await passagesFor(memory, found, question, k, signal, owner))
           if (model === undefined) return
           fallback = { reason: model.reason }
-          log.warn({ vac: vectorName, reason: model.reason, ...model.cause !== undefined && { err: model.cause } }, 'the language model failed; answered from the documents alone')
+          log.warn({ vac: vectorName, reason: model.reason, ...model.cause !== undefined && { err: model.cause } }, 'the language model failed; answered only from the documents')
         }
       }
       signal.throwIfAborted()
@@ -108,7 +108,7 @@ function charsOf ({ hits }: Retrieval): number {
   return hits.reduce((sum, { content }) => sum + content.length, 0)
 }
 
-/** The passages for a model: also those that do not answer alone, but may help. */
+/** The passages for a model: also those that do not answer by themselves, but may help. */
 async function passagesFor (memory: Memory, found: Retrieval, question: Question, k: number,
   signal: AbortSignal, owner: string | undefined): Promise<readonly Hit[]> {
   if (found.hits.length >= k) return found.hits

@@ -68,7 +68,7 @@ const SCRIPTS: readonly (readonly [RegExp, Language])[] = [
 const LATIN: readonly Language[] = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'sv', 'da', 'tr', 'no', 'fi', 'hu', 'ro', 'id', 'pl', 'vi']
 const ENGLISH_SIGN = /\b(?:the|of|and|with|this|you|your)\b/i
 const NOT_ASCII = /[^\0-\x7f]/
-/** Letters that Turkish alone has of these languages. They count as stop words, of which it has few. */
+/** Letters that only Turkish has of these languages. They count as stop words, of which it has few. */
 const TURKISH_LETTER = /[ığ]/
 const MARKED_LETTER = /(?![\0-\x7f])\p{L}/gu
 /** The highest share of letters beyond ASCII in English. */
@@ -114,7 +114,7 @@ export function languageOf (text: string, among?: readonly Language[]): Language
   const counts = possible.map(() => 0)
   const turkish = isAscii ? -1 : possible.indexOf('tr')
   for (const word of words) {
-    // a letter alone is a name, or code
+    // a single letter is a name, or code
     if (word.length > 1) for (const at of listed.get(word) ?? []) counts[at] = (counts[at] as number) + 1
     if (turkish >= 0 && TURKISH_LETTER.test(word)) counts[turkish] = (counts[turkish] as number) + 1
   }
@@ -184,7 +184,7 @@ function load (module: string): unknown {
     return packageRequire()(module)
   } catch (err) {
     if (!isMissingModule(err)) throw err
-    if (!isWarned) process.emitWarning('search finds less in languages other than English: @orama/stopwords and @orama/stemmers are not installed beside the bundle')
+    if (!isWarned) process.emitWarning('search finds less in languages other than English: @orama/stopwords and @orama/stemmers are not installed next to the bundle')
     isWarned = true
     return undefined
   }

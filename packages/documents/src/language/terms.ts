@@ -18,7 +18,7 @@ const SEAM = /_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/
 /** Longest word of a query or sentence, in characters; longer ones are base64 or minified code. */
 const MAX_WORD = 64
 
-/** A full stop between digits, and the "v" of a version: `v2.1` is one word, since "2" and "1" alone mean nothing. */
+/** A full stop between digits, and the "v" of a version: `v2.1` is one word, since "2" and "1" have no meaning. */
 const IN_NUMBER = /(?<=\d)\.(?=\d)|(?<![\p{L}\p{N}_])v(?=\d+\.\d)/giu
 const DIGIT = /\d/
 /** Not "A" and "I", which are words. */
@@ -74,7 +74,7 @@ export function indexText (text: string, language: Language | undefined = 'en'):
 
 /**
  * The distinct words of a query without stop words, unless it has no other words, with stems of these languages.
- * @param withCommon beside other words, also those stop words that get a small weight in a search
+ * @param withCommon besides other words, also those stop words that get a small weight in a search
  */
 export function queryWords (query: string, languages: readonly Language[] = ['en'], withCommon = false, language: Language = languageOf(query, languages) ?? 'en'): Word[] {
   const stopWords = stopWordsOf(language)

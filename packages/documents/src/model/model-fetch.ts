@@ -68,7 +68,7 @@ function cutAt (max: number, held: HeldBytes): TransformStream<Uint8Array, Uint8
   })
 }
 
-/** The origin alone: the rest of a `Location` may hold keys. */
+/** Only the origin: the rest of a `Location` may hold keys. */
 function originOf (location: string | null, baseUrl: string): string {
   return location !== null && URL.canParse(location, baseUrl) ? new URL(location, baseUrl).origin : 'no address'
 }

@@ -31,7 +31,7 @@ export function matchOf (terms: readonly MatchedTerm[]): string | undefined {
     sum += (found[start - 1] as MatchedTerm).weight
     if (sum >= floor) break
   }
-  // in a large index a common word is not essential beside a rarer one
+  // in a large index a common word is not essential next to a rarer one
   while (start > 1 && (found[start - 1] as MatchedTerm).passages > MANY_PASSAGES) start--
   while (start > 1 && entriesOf(found.slice(0, start)) * found.length > MAX_COMPARISONS) start--
   return start === found.length ? anyOf(found) : `(${anyOf(found.slice(0, start))}) AND (${anyOf(found)})`

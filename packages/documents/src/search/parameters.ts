@@ -3,7 +3,7 @@
 
 // Terms of a query
 
-/** A rare word means more beside a common one than their idf: hit@1 rises by up to 0.7 points. */
+/** A rare word means more next to a common one than their idf: hit@1 rises by up to 0.7 points. */
 export const IDF_POWER = 1.3
 /** Weight of a term of the turn before. */
 export const CONTEXT_SHARE = 0.5
@@ -14,7 +14,7 @@ export const MAX_FOR_SYNONYMS = 30
 /** Letters of the stem of a word that is a part of another, and of the rest: shorter ones are endings or chance. */
 export const MIN_PART = 5
 export const MIN_REST = 3
-/** Passages of which the length of a word alone is known, beside those of an index in another language than English. */
+/** Passages of which only the length of a word is known, besides those of an index in another language than English. */
 export const OWN_BACKGROUND = 100
 /** The share of usual passages with a syllable of a language that is written in them. */
 export const SYLLABLE_SHARE = 0.7
@@ -64,7 +64,7 @@ export const HEADING = { share: 0.6, upper: 0.5, withOthers: 0.4 } as const
 export const NAME_SHARE = 0.15
 /** Weights of the fit for the order of passages. */
 export const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, code: 0.1, likeness: 1 } as const
-/** Likeness of a passage without a vector beside others with one. */
+/** Likeness of a passage without a vector next to others with one. */
 export const UNKNOWN_LIKENESS = 0.15
 
 // The probability that a passage answers

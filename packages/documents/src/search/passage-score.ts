@@ -21,7 +21,7 @@ export interface PassageFit {
   readonly bm25: number
   /** How well a heading, or the file name, has the words of the query and no others; 0 to 0.75. */
   readonly heading: number
-  /** How many terms have a weight in `found`: one alone may be there by chance. */
+  /** How many terms have a weight in `found`: a single one may be there by chance. */
   readonly terms: number
   /** Words of the text: a long one has some of the terms by chance. */
   readonly words: number

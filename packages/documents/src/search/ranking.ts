@@ -48,8 +48,8 @@ export interface TermWeights {
 
 /**
  * The weight is a power of idf = ln(1 + (N - df + 0.5) / (df + 0.5)), where the passages of a background of usual
- * English are counted too: in an index of 8 passages alone idf would be noise, and a word that is in none of them would
- * weigh most.
+ * English are counted too: with only an index of 8 passages idf would be noise, and a word that is in none of them
+ * would weigh most.
  */
 export function weighTerms (database: SqliteDatabase): TermWeights {
   const countTerm = database.prepare('SELECT count(*) FROM term WHERE term MATCH ?')
@@ -154,7 +154,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       const language = languageOfQuery(query, detectedOf())
       const known = language ?? (mayBeEnglish(query) ? 'en' : 'other')
       const stopWords = stopWordsOf(language ?? 'en')
-      // a follow-up of stop words alone, such as "and why?", is searched by the words of the turn before
+      // a follow-up with only stop words, such as "and why?", is searched by the words of the turn before
       const isBare = context !== '' && queryWords(query, languagesOf(), false, language ?? 'en').every(({ text }) => stopWords.has(text))
       for (const [text, share] of isBare ? [[context, 1]] as const : [[query, 1], [context, CONTEXT_SHARE]] as const) {
         // words that no document holds are another subject: the turn before does not answer for them

@@ -13,7 +13,7 @@ const OWN = /^(?:POLYVAC_.*|DATABASE_URL|PGPASSWORD)$/
 export interface EnvironmentRule {
   /** The environment of the service. */
   readonly env: Environment
-  /** `none`: a bare entry inherits the safe list alone. */
+  /** `none`: a bare entry inherits only the safe list. */
   readonly inheritEnv: 'all' | 'none'
   /** Names that a bare entry does not inherit: the variables that the service's configuration uses. */
   readonly secretEnv: readonly string[]
@@ -29,7 +29,7 @@ export interface ChildEnvironment {
 
 /**
  * The environment of a server. The service description passes credentials as variables of the service, so a bare entry
- * inherits them, without those of Polyvac. An entry with `env` or `inherit_env` gets the safe list and those alone.
+ * inherits them, without those of Polyvac. An entry with `env` or `inherit_env` gets only the safe list and those.
  */
 export function childEnvironment ({ env: own, inherit_env: names }: McpServerConfig, { env, inheritEnv, secretEnv }: EnvironmentRule): ChildEnvironment {
   const inheritsAll = own === undefined && names === undefined && inheritEnv === 'all'

@@ -167,7 +167,7 @@ export class InteractiveCalls {
     this.#parked.delete(id)
     held.release()
     for (const [key, answer] of answers) {
-      // undefined comes from the tool source alone, and means declined
+      // undefined comes only from the tool source, and means declined
       if (answer === undefined) running.questions.get(key)?.decline()
       else running.questions.get(key)?.answer(answer as Record<string, unknown>)
       running.questions.delete(key)

@@ -1,7 +1,7 @@
 import { SignedStates, type StateFault, type StateKey } from '@polyvac/core/plugin'
 import { InvalidStateError } from '../errors.js'
 
-/** What identifies a call: a state is valid for one call alone. */
+/** What identifies a call: a state is valid only for one call. */
 export interface CallIdentity { readonly owner?: string | undefined, readonly server: string, readonly tool: string, readonly args: unknown }
 
 const FAULTS: Readonly<Record<StateFault, string>> = {

@@ -40,7 +40,7 @@ export class Failures {
     const owner = this.#principalOf(request)?.owner
     const suppressed = this.#gate.pass(`${code} ${server} ${owner}`)
     if (suppressed === undefined) return
-    // what a server sent, of any length, is for the caller alone; its text is in the message
+    // what a server sent, of any length, is only for the caller; its text is in the message
     const { result: _result, data: _data, ...details } = contextOf(err)?.details ?? {}
     const fields = { mcpServer: server, tool, owner, ...suppressed > 0 && { suppressed } }
     if (code === 'INTERNAL_ERROR') request.log.error({ err, ...fields }, 'a request to an MCP server failed')

@@ -33,10 +33,10 @@ const PLAIN: ReadonlyArray<readonly [keywords: readonly string[], check: Check]>
 /** Keywords whose lists name each text once. */
 const NAMES: readonly string[] = ['type', 'required', 'dependentRequired']
 
-/** What may stand beside a reference. */
+/** What may stand next to a reference. */
 const NOTES: readonly string[] = ['title', 'description', '$comment', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly']
 
-/** A schema whose reference is a part of `allOf` if other keywords also apply: importers read the reference alone. */
+/** A schema whose reference is a part of `allOf` if other keywords also apply: importers read only the reference. */
 function withParts (schema: Json): Json {
   const { $ref, ...rest } = schema
   if ($ref === undefined || Object.keys(rest).every(key => NOTES.includes(key))) return schema
@@ -66,7 +66,7 @@ export function addArguments (schemas: Json, wanted: string, given: unknown): st
   const root = isRecord(given) ? given : {}
   const index = new SchemaIndex(root)
   let own = root
-  // generators that name the schema write a reference alone at its top
+  // generators that name the schema write only a reference at its top
   for (let i = 0; i < MAX_LEVELS && own.properties === undefined; i++) {
     const target = index.target(own)
     if (!isRecord(target)) break

@@ -39,7 +39,7 @@ export class SchemaIndex {
   /** The subschema that `$ref`, `$dynamicRef` or `$recursiveRef` means; undefined without one, or if there is none. */
   target (schema: Json): unknown {
     let target: unknown = this.#direct(schema)
-    // a definition that is a reference alone stands for its target; those in a circle have none
+    // a definition that is only a reference stands for its target; those in a circle have none
     for (let i = 0; isReference(target); i++) {
       if (i === MAX_LEVELS) return undefined
       target = this.#direct(target)

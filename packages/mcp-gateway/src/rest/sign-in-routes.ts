@@ -81,7 +81,7 @@ export async function signInRoutes (app: FastifyInstance, { signIns, log, authen
   }, async (_request, reply) => await sendDocument(reply, signIns.formerDocument))
   refuseOthers()
 
-  /** A cookie is set for the form of the page alone: not for a page of another site, nor one in a frame of it. */
+  /** A cookie is set only for the form of the page: not for a page of another site, nor one in a frame of it. */
   function refuseForeign ({ headers: { origin, 'sec-fetch-site': site = 'same-origin' } }: FastifyRequest): void {
     if (origin === undefined || origin !== signIns.addresses.origin || site !== 'same-origin') throw new SignInRefusedError('another page sent the form of its page')
   }

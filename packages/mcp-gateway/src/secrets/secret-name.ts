@@ -1,7 +1,7 @@
 /** Words that mark a secret, also at the end of a longer word, as in `PGPASSWORD` and `NGROK_AUTHTOKEN`. */
 const LONG_WORD = /(?:TOKEN|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|CREDENTIALS?)$/
 
-/** Words that end other words as well, such as `MONKEY` and `COMPASS`: they mark a secret alone, or after a few. */
+/** Words that end other words as well, such as `MONKEY` and `COMPASS`: they mark a secret as a name, or after a few. */
 const SHORT_WORD = /^(?:(?:API|ACCESS|SECRET|PRIVATE|SHARED|ACCOUNT|AUTH|MASTER|SIGNING|ENCRYPTION)?KEYS?|PASS|PWD|AUTH|AUTHORIZATION|COOKIES?|PAT)$/
 
 /** Last words of names for what surrounds a secret: its place, kind, bounds or user. */

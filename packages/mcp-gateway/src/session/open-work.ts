@@ -6,7 +6,7 @@ import { AnswerFence } from './answer-fence.js'
 /** Work whose caller has left that is remembered one by one. */
 const MAX_LEFT = 1_000
 
-/** Keys of what is past MAX_LEFT: of one owner, and of any other. It ends with the connection alone. */
+/** Keys of what is past MAX_LEFT: of one owner, and of any other. It ends only with the connection. */
 const PAST = Symbol('past the bound')
 const PAST_OF_OTHERS = Symbol('past the bound, of others')
 

@@ -19,7 +19,7 @@ const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'
 type Params = Record<string, unknown>
 
 /**
- * Replaces secrets in the messages of a server. In a result, a list and a question these are values of texts alone:
+ * Replaces secrets in the messages of a server. In a result, a list and a question these are only values of texts:
  * never a key, a name, a URI or a schema, which callers send back. In errors, also in results with `isError`, and in
  * log messages these are all texts and keys.
  */

@@ -26,13 +26,13 @@ export interface UnassignedMessage {
  * stream that carried it. Otherwise, as over stdio up to revision 2025-11-25, it belongs to the only owner who has any
  * work at the server: of several calls of this owner, to the only one whose tool has sent a request before, and of
  * several such calls to the only one without an open request. Any other request is declined, and any other log message
- * goes to the log of the service alone.
+ * goes only to the log of the service.
  */
 export class ServerRequests {
   readonly #work: OpenWork
   readonly #onUnassigned: (message: UnassignedMessage) => void
   // @keyed tool of a server that asked within a call | holds: nothing more | whose: the server | bound:
-  //   MAX_REMEMBERED, names from its list of tools | share: the server alone | test:
+  //   MAX_REMEMBERED, names from its list of tools | share: only the server | test:
   //   packages/mcp-gateway/test/interactive.test.ts: while a question is open, the next call of the same tool gets
   //   its own question
   readonly #askers = new Set<string>()

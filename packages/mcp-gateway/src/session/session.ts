@@ -228,7 +228,7 @@ export class Session {
     throw new RpcError(CODES.invalidRequest, `the server requested input ${MAX_ROUNDS} times in a row`)
   }
 
-  /** @param isTask whether the tool can be called as a task alone, up to revision 2025-11-25 */
+  /** @param isTask whether the tool can be called only as a task, up to revision 2025-11-25 */
   call (tool: string, args: unknown, options: CallOptions, isTask = false): Promise<ToolResult> {
     const params = { name: tool, arguments: args }
     if (this.isModern) return this.#callModern(params, options)

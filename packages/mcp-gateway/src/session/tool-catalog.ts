@@ -24,12 +24,12 @@ export class ToolCatalog {
   readonly #heldBack: ReadonlyMap<string, string>
   readonly #byName: ReadonlyMap<string, Item>
   // @keyed tool of a list, which its server wrote | holds: the prepared schema | whose: the server | bound: tools
-  //   of the list, MAX_ITEMS and MAX_LIST_CHARS; it ends with the list | share: the server alone | test:
+  //   of the list, MAX_ITEMS and MAX_LIST_CHARS; it ends with the list | share: only the server | test:
   //   packages/mcp-gateway/test/hostile-lists.test.ts: ten thousand tools are listed, and a list without end or of
   //   too many bytes ends with the reason
   readonly #schemas = new Map<string, JsonSchema>()
   // @keyed tool of a list, which its server wrote | holds: arguments that are sent as headers | whose: the server |
-  //   bound: tools of the list, MAX_ITEMS and MAX_LIST_CHARS; it ends with the list | share: the server alone | test:
+  //   bound: tools of the list, MAX_ITEMS and MAX_LIST_CHARS; it ends with the list | share: only the server | test:
   //   packages/mcp-gateway/test/hostile-lists.test.ts: ten thousand tools are listed, and a list without end or of
   //   too many bytes ends with the reason
   readonly #headers = new Map<string, readonly HeaderParameter[]>()

@@ -37,7 +37,7 @@ export class SignInAddresses {
     return `${this.page}/callback/${pathName(server)}`
   }
 
-  /** The client metadata document of a server, with its redirect URI alone. */
+  /** The client metadata document of a server, with only its redirect URI. */
   document (server: string): string {
     return this.#options.clientDocument?.(pathName(server)) ?? `${this.page}/client/${pathName(server)}`
   }

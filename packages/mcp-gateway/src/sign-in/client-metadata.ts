@@ -2,7 +2,7 @@ import { isLoopbackHost } from '@polyvac/core/plugin'
 
 /**
  * The fields of a client, for registration and for the metadata document.
- * @param server what the consent page of an authorization server shows beside the name of this software
+ * @param server what the consent page of an authorization server shows next to the name of this software
  */
 export function clientMetadata (redirectUri: string, server: string): { redirect_uris: string[], client_name: string, grant_types: string[], response_types: string[], token_endpoint_auth_method: string, application_type: 'native' | 'web' } {
   return {

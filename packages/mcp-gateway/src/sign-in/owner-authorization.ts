@@ -160,7 +160,7 @@ export function requestsFor ({ url = '', oauth }: NamedServer, resolve?: Resolve
   return new TokenRequests([new URL(url), ...oauth?.issuer === undefined ? [] : [new URL(oauth.issuer)]], resolve)
 }
 
-/** The secret of a registered client is in the configuration alone. */
+/** The secret of a registered client is only in the configuration. */
 export function withSecret (client: OAuthClientInformationMixed, { oauth }: NamedServer): OAuthClientInformationMixed {
   const { client_id: id, client_secret: secret } = oauth ?? {}
   return id === client.client_id && secret !== undefined ? { ...client, client_secret: secret } : client

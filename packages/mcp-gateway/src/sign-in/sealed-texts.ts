@@ -4,7 +4,7 @@ const VERSION = 'v1'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** Encrypts JSON values with AES-256-GCM. A text opens for the purpose alone that it was sealed for. */
+/** Encrypts JSON values with AES-256-GCM. A text opens only for the purpose that it was sealed for. */
 export class SealedTexts {
   readonly #key: Buffer
 

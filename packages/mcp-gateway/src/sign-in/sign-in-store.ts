@@ -12,7 +12,7 @@ export type KnownIssuer = Pick<AuthorizationServerMetadata, 'issuer' | 'token_en
 
 export interface PendingSignIn {
   readonly id: string
-  /** The address at the authorization server, without what each browser has alone: its state and its challenge. */
+  /** The address at the authorization server, without what only one browser has: its state and its challenge. */
   readonly url: string
   readonly scope: string | undefined
   /** What the server asked for in its challenge. */
@@ -56,7 +56,7 @@ const RETRY_MS = 10
 export function memoryStore (): SignInStore {
   // @keyed JSON of owner and server | holds: the tokens of the owner, encrypted | whose: the owner | bound: one for
   //   each owner who signs in and each server with per_owner; a token response has at most MAX_BYTES | share: the
-  //   owner: it can fill its own entries alone | test: packages/tasks/test/conformance.ts: a sign-in belongs to one
+  //   owner: it can fill only its own entries | test: packages/tasks/test/conformance.ts: a sign-in belongs to one
   //   owner and server, and one of two replacements wins
   const texts = new Map<string, string>()
   const keyOf = (owner: string, server: string): string => JSON.stringify([owner, server])

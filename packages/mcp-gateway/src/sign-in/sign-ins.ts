@@ -38,7 +38,7 @@ export interface SignInPage {
 
 /** A sign-in that a person began in a browser. */
 export interface BegunSignIn extends SignInPage {
-  /** The address at the authorization server, for this browser alone. */
+  /** The address at the authorization server, only for this browser. */
   readonly url: string
   /** By which the callback recognises the browser. */
   readonly cookie: { readonly name: string, readonly value: string }

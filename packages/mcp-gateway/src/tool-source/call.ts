@@ -113,7 +113,7 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
   const { signal, principal, capabilities } = context
   const body: CallBody = { server, tool, arguments: args, capabilities: { elicitation: capabilities.elicitation, sampling: capabilities.sampling } as NonNullable<CallBody['capabilities']> }
   const options = new SourceOptions(context)
-  // for this run alone: the call may outlast it
+  // only for this run: the call may outlast it
   const stop = new LightAbort()
   const leave = (): void => stop.abort(signal.reason)
   signal.addEventListener('abort', leave)

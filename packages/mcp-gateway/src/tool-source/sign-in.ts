@@ -6,7 +6,7 @@ import type { SourceContext } from './types.js'
 /** Times that one call asks for the sign-in: a client may accept before its user has signed in. */
 const MAX_ROUNDS = 20
 
-/** Keys of the questions, beside those of servers. */
+/** Keys of the questions, besides those of servers. */
 const KEY = 'polyvac-sign-in'
 
 /**

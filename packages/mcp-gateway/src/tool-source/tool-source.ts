@@ -55,7 +55,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
     }
   }
 
-  /** Where an entry is. What a server offers to an owner who has not signed in yet is known by the name alone. */
+  /** Where an entry is. What a server offers to an owner who has not signed in yet is known only by the name. */
   function placeFor (kind: ListKind, id: string): Place | undefined {
     const known = places[kind].get(id)
     if (known !== undefined) return known

@@ -15,7 +15,7 @@ export const PROCESS_IDLE_MS = 600_000
 interface Member { readonly upstream: Upstream, readonly owner: string, readonly session: string | undefined, usedAt: number, uses: number }
 
 /**
- * A server with a process for each owner, or each MCP session, that keeps the state of that caller alone. Lists come
+ * A server with a process for each owner, or each MCP session, that keeps only the state of that caller. Lists come
  * from one more process, which serves no caller, so that they are the same for all and need no process for each reader.
  */
 export class OwnProcesses extends Upstream {

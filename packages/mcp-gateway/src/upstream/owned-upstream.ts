@@ -28,7 +28,7 @@ export class OwnedUpstream extends Upstream {
   readonly #signIns: SignIns
   // @keyed owner | holds: a connection to the server | whose: the owner | bound: MAX_OWNERS; the one that was idle
   //   longest is closed for another, and after OWNER_IDLE_MS | share: the owner has one | test:
-  //   apps/host/test/sign-in.test.ts: over MCP, an owner sees and calls what the server offers to that owner alone
+  //   apps/host/test/sign-in.test.ts: over MCP, an owner sees and calls what the server offers only to that owner
   readonly #members = new Map<string, Member>()
   readonly #sweep: NodeJS.Timeout
   readonly #forget: () => void

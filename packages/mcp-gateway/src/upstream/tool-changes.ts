@@ -28,7 +28,7 @@ export class ToolChanges {
   /** Tools of the last list that were left out. */
   leftOut: readonly LeftOutTool[] = []
   // @keyed tool that a server listed, and why it is left out | holds: nothing more | whose: the server | bound:
-  //   MAX_REPORTED; a name has at most MAX_NAME_CHARS | share: the server alone: later ones are not logged | test:
+  //   MAX_REPORTED; a name has at most MAX_NAME_CHARS | share: only the server: later ones are not logged | test:
   //   packages/mcp-gateway/test/hostile-lists.test.ts: hostile definitions are cleaned or left out with the reason,
   //   and hide no other tool
   readonly #reported = new Set<string>()

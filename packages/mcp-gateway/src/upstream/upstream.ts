@@ -169,7 +169,7 @@ export class Upstream extends Supervisor {
   }
 }
 
-/** Whether a tool can be called as a task alone (2025-11-25). */
+/** Whether a tool can be called only as a task (2025-11-25). */
 function needsTask (tool: Item | undefined): boolean {
   return (tool?.execution as { taskSupport?: unknown } | undefined)?.taskSupport === 'required'
 }

@@ -69,7 +69,7 @@ function membersOf (schema: Fields, root: Fields, parts: { left: number }): Memb
   return { properties: Object.fromEntries(properties), required: [...required], alternatives }
 }
 
-/** Mends the subschemas: JSON Schema 2020-12 alone, no reference that leads nowhere, items of arrays. */
+/** Mends the subschemas: only JSON Schema 2020-12, no reference that leads nowhere, items of arrays. */
 function readerOf (root: Fields): SchemaReader {
   return {
     operands: {

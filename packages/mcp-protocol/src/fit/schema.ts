@@ -29,7 +29,7 @@ const texts: Operand = operand => {
 const subschema: Operand = (operand, descend) => isRecord(operand) ? descend(operand) : flag(operand, descend, {})
 /** A schema where there must be one: what is not a schema permits everything, as without it. */
 const member: Operand = (operand, descend, schema) => subschema(operand, descend, schema) ?? {}
-/** Clients of the first SDK take objects alone as schemas of members. */
+/** Clients of the first SDK take only objects as schemas of members. */
 const property: Operand = (operand, descend) => isRecord(operand) ? descend(operand) : operand === false ? { not: {} } : {}
 
 const list = (one: Operand): Operand => (operand, descend, schema) => {

@@ -11,7 +11,7 @@ export interface FailedCall {
   readonly principal: Principal | undefined
 }
 
-/** The text of a failure for its caller. The cause of an internal failure goes to the log alone. */
+/** The text of a failure for its caller. The cause of an internal failure goes only to the log. */
 export function failureText (err: unknown, call: FailedCall, tool: string): string {
   const { status, body } = failureOf(err, call.request)
   const owner = call.principal?.owner

@@ -35,7 +35,7 @@ export class LegacyCall extends Call {
     const { session } = this
     const { maxQuestions } = this.#limits
     checkDeclared(Object.values(questions), this.capabilities)
-    if (!this.response.canStream) throw new CannotAskError(entries[0]?.[1].method ?? 'nothing', 'its client takes JSON alone, not text/event-stream')
+    if (!this.response.canStream) throw new CannotAskError(entries[0]?.[1].method ?? 'nothing', 'its client takes only JSON, not text/event-stream')
     if (session === undefined || session.openRequests + entries.length > maxQuestions) {
       throw new CannotAskError(entries[0]?.[1].method ?? 'nothing', `${maxQuestions} questions may be open`)
     }

@@ -40,7 +40,7 @@ interface RequestState {
   readonly scopes?: readonly string[] | undefined
 }
 
-/** A request of revision 2026-07-28: it stands alone, and its server requests are its result. */
+/** A request of revision 2026-07-28: it stands by itself, and its server requests are its result. */
 export class ModernCall extends Call {
   readonly era = 'modern'
   readonly protocolVersion: ModernRevision

@@ -56,7 +56,7 @@ export class HttpSse {
       release()
       throw err
     }
-    // the whole path: some clients do not resolve a query alone
+    // the whole path: some clients do not resolve a query without a path
     session.httpSse = new HttpSseStream(reply, `${request.url.split('?', 1)[0]}?${PARAMETER}=${session.id}`)
     whenOver(reply, () => {
       release()

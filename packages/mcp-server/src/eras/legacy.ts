@@ -27,7 +27,7 @@ import type { ChangeListener } from '../tool-source.js'
 /** Time in ms after which a call becomes an event stream, where another replica can resume it. */
 const LONG_CALL_MS = 200
 
-/** The revisions up to 2025-11-25: `initialize`, then the requests of a session, or requests alone without sessions. */
+/** The revisions up to 2025-11-25: `initialize`, then the requests of a session, or only requests, without sessions. */
 export class Legacy {
   readonly #server: McpContext
   readonly #sessions: Sessions | undefined

@@ -25,7 +25,7 @@ export function speaksModern ({ headers }: FastifyRequest, body: unknown): boole
   return isModernMessage(body) || namesModern(headers[HEADERS.protocolVersion])
 }
 
-/** Revision 2026-07-28: each request stands alone. The checks are in the order of the specification. */
+/** Revision 2026-07-28: each request stands by itself. The checks are in the order of the specification. */
 export class Modern {
   readonly #server: McpContext
 

@@ -29,12 +29,12 @@ export class ResponseWriter {
   /** Whether messages can be sent before the response. */
   get canStream (): boolean { return this.#stream !== undefined || this.#accepts('events') }
 
-  /** Sends a message before the response. It is left out where the client takes JSON alone. */
+  /** Sends a message before the response. It is left out where the client takes only JSON. */
   send (text: string): Promise<void> | undefined {
     return this.begin()?.send(text)
   }
 
-  /** Makes the HTTP response an event stream, unless the response was sent or the client takes JSON alone. */
+  /** Makes the HTTP response an event stream, unless the response was sent or the client takes only JSON. */
   begin (): MessageStream | undefined {
     if (this.#done) return undefined
     if (this.#stream === undefined && this.#accepts('events')) {

@@ -17,7 +17,7 @@ export interface LocalTool<Input extends ToolSchema = ToolSchema>
   readonly outputSchema?: ToolSchema | undefined
   /**
    * Returns text, or the value that `outputSchema` describes, or a whole result with `content`. The text of a thrown
-   * error goes to the caller if the error has a `statusCode` below 500, and to the log alone otherwise.
+   * error goes to the caller if the error has a `statusCode` below 500, and only to the log otherwise.
    */
   readonly handler: (args: Checked<Input>, context: CallContext) => unknown
 }

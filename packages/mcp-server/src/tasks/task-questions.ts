@@ -18,7 +18,7 @@ export interface Turn { readonly asked: Readonly<Record<string, Question>>, read
 export interface Dialogue {
   /** All questions, by the names that clients see. */
   readonly asked: ReadonlyMap<string, Question>
-  /** Those without an answer: clients see these alone. */
+  /** Those without an answer: clients see only these. */
   readonly open: ReadonlyMap<string, Question>
   /** The answers by the tool's keys. */
   readonly answers: InputResponses

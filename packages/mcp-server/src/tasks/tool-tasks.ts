@@ -232,6 +232,6 @@ function sendable (name: string, result: ToolResult, call: TaskCall): ToolResult
 function ownerOf (call: Call): string {
   const { principal, sessionId } = call
   const owner = OWNER + (principal?.owner ?? (sessionId === undefined ? ANONYMOUS : ` session ${sessionId}`))
-  // behind a second space, as the hash alone could be the name of another principal
+  // behind a second space, as the hash itself could be the name of another principal
   return owner.length <= MAX_OWNER ? owner : `${OWNER} sha256 ${createHash('sha256').update(owner).digest('hex')}`
 }

@@ -59,14 +59,14 @@ export async function checkDocuments (): Promise<void> {
     const { card, mcp, openapi, ready, vac } = settings.value.routes
     if (ready !== null) await add('ready', 'Readiness', { path: ready }, checkReadiness, [200, 503])
     if (card !== null) {
-      const beside = (name: string): string => ownUrl(name, ownUrl(card).href).pathname
-      const keys = await add('jwks', 'Keys (jwks.json)', { path: beside('jwks.json') }, checkKeys)
-      await add('agent', 'Agent card of the description (agent.json)', { path: beside('agent.json') }, value => checkAgentCard(value, keys.value))
+      const nextTo = (name: string): string => ownUrl(name, ownUrl(card).href).pathname
+      const keys = await add('jwks', 'Keys (jwks.json)', { path: nextTo('jwks.json') }, checkKeys)
+      await add('agent', 'Agent card of the description (agent.json)', { path: nextTo('agent.json') }, value => checkAgentCard(value, keys.value))
       let newest: unknown
       for (const version of ['0.3', '1.0']) {
         newest = (await add(`card-${version}`, `Agent card of A2A ${version}`, { path: card, headers: { 'a2a-version': version } }, value => checkAgentCard(value, keys.value))).value
       }
-      await add('catalog', 'Catalog (ai-catalog.json)', { path: beside('ai-catalog.json') }, value => checkCatalog(value, newest))
+      await add('catalog', 'Catalog (ai-catalog.json)', { path: nextTo('ai-catalog.json') }, value => checkCatalog(value, newest))
     }
     if (mcp !== null) {
       const { path, headers, body } = mcpRequest('server/discover', {}, {})

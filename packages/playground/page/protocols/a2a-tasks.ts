@@ -74,7 +74,7 @@ export async function listWebhooks (id: string, signal: AbortSignal): Promise<re
   return Array.isArray(configs) ? configs.filter(isObject).map(({ id, url }) => ({ id: String(id), url: String(url) })) : []
 }
 
-/** What the process that answers has sent to a webhook. The description dialect alone shows it. */
+/** What the process that answers has sent to a webhook. Only the description dialect shows it. */
 export async function readDeliveries (taskId: string, { id }: Webhook, signal: AbortSignal): Promise<readonly Delivery[]> {
   const method = 'tasks/pushNotification/get'
   const body = { jsonrpc: '2.0', id: randomId(), method, params: { taskId, id } }

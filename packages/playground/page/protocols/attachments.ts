@@ -1,6 +1,6 @@
 import type { Fields } from '../shared/fields.js'
 
-/** A file or data beside the text of an answer. */
+/** A file or data besides the text of an answer. */
 export interface Attachment {
   readonly name: string
   /** Its media type. */

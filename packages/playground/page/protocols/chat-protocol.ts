@@ -64,7 +64,7 @@ export async function * events (request: SendRequest, onSent?: Question['onSent'
   for await (const { value } of numberedEvents(request, onSent)) if (value !== undefined) yield value
 }
 
-/** The same with the ids of the events; the first event of a stream of MCP may have an id alone. */
+/** The same with the ids of the events; the first event of a stream of MCP may have only an id. */
 export async function * numberedEvents (request: SendRequest, onSent?: Question['onSent']): AsyncGenerator<{ id?: string | undefined, value?: Fields }> {
   const sent = await send(request)
   onSent?.(sent)

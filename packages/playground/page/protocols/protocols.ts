@@ -102,8 +102,8 @@ async function * askA2a ({ vac, text, history, signal, reply, task, onSent }: Qu
     if (state === 'TASK_STATE_REJECTED') throw refusal(reason, known)
     const artifacts: Fields[] = artifactUpdate === undefined ? record?.artifacts ?? [] : [artifactUpdate.artifact]
     const answer = artifacts.findLast(({ artifactId }) => ANSWER.test(artifactId))
-    const beside = artifacts.filter(({ artifactId }) => !ANSWER.test(artifactId))
-    for (const artifact of beside) others.set(artifact.artifactId, artifact)
+    const besides = artifacts.filter(({ artifactId }) => !ANSWER.test(artifactId))
+    for (const artifact of besides) others.set(artifact.artifactId, artifact)
     const written = answer === undefined ? undefined : textOf(answer.parts)
     const extras: Fields | undefined = (answer?.parts as Fields[] | undefined)?.find(part => part.data !== undefined)?.data
     // what a reload missed of a long text cannot be read again
@@ -115,7 +115,7 @@ async function * askA2a ({ vac, text, history, signal, reply, task, onSent }: Qu
       task: id,
       ...text,
       sources: extras?.source_documents as Source[] | undefined,
-      files: beside.length === 0 ? undefined : attachmentsOf([...others.values()]),
+      files: besides.length === 0 ? undefined : attachmentsOf([...others.values()]),
       progress: record?.metadata?.progress ?? statusUpdate?.metadata?.progress,
       input: state === 'TASK_STATE_INPUT_REQUIRED' ? { text: reason, task: id! } : undefined,
       signIn: state === 'TASK_STATE_AUTH_REQUIRED' ? signInOf(reason, status!.message?.parts) : undefined,

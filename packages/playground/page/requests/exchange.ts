@@ -52,7 +52,7 @@ export const eventId = (frame: string): string | undefined => /^id: ?(.+)$/m.exe
 /** The session: the newest exchange is the last. */
 export const exchanges: Signal<readonly Exchange[]> = signal([])
 
-/** What a frame costs beside its text, in characters. */
+/** What a frame costs besides its text, in characters. */
 const FRAME_CHARS = 64
 const encoder = new TextEncoder()
 let count = 0
@@ -90,7 +90,7 @@ function forgetOldest ([oldest, ...others]: readonly Exchange[]): readonly Excha
   return others
 }
 
-/** Adds an exchange; its body is left out where it alone is more than the session keeps. */
+/** Adds an exchange; its body is left out where it is by itself more than the session keeps. */
 function addExchange (exchange: Exchange, bodyChars: number): void {
   const kept = exchanges.value.length < MAX_EXCHANGES ? exchanges.value : forgetOldest(exchanges.value)
   chars.set(exchange, 0)

@@ -5,7 +5,7 @@ export const pageAddress = (): string => (globalThis as unknown as { readonly lo
  * An address of this service as a URL. Requests to it get the caller's token, so what the browser makes of the text is
  * compared, and not the text: `/\t/host`, `\\host` and `//host` are addresses of another origin.
  * @param page the address of the page, to which the address is relative
- * @throws Error for another origin, for credentials in the address, and for a path that alone is another origin's
+ * @throws Error for another origin, for credentials in the address, and for a path that by itself is another origin's
  */
 export function ownUrl (address: string, page: string = pageAddress()): URL {
   const { origin, protocol } = new URL(page)

@@ -55,7 +55,7 @@ export interface VirtualListProps<T> {
   readonly row: (item: T, index: number) => ComponentChildren
 }
 
-/** A list that renders the rows in sight alone. */
+/** A list that renders only the rows in sight. */
 export function VirtualList<T> ({ items, rowHeight, height, label, testId, row }: VirtualListProps<T>): JSX.Element {
   const top = useSignal(0)
   const box = useRef<HTMLDivElement>(null)

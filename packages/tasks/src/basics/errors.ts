@@ -60,7 +60,7 @@ export const WorkerStoppedError = createError('TASK_WORKER_STOPPED', 'this worke
 export const TooManyPushConfigsError = createError<[number]>('TASK_TOO_MANY_PUSH_CONFIGS',
   'a task takes at most %s push configs; delete one first', 400)
 
-/** All places for tasks are taken by tasks that have not ended. Argument: whose places, and how many. */
+/** All slots for tasks are taken by tasks that have not ended. Argument: whose slots, and how many. */
 export const TooManyTasksError = createError<[string]>('TASK_TOO_MANY', '%s; try again when some have ended', 503)
 
 /** The size limit is reached, and no task that has ended is left to delete. Argument: what is full. */

@@ -1,4 +1,4 @@
-/** Counted for each value beside the characters of texts. */
+/** Counted for each value besides the characters of texts. */
 const CHARS_PER_VALUE = 8
 
 /** `left` without about the characters of a value's JSON. It reads no more of the value than that. */

@@ -1,5 +1,5 @@
 /**
- * What the replicas of one service share beside tasks: streams of texts that one replica appends to and any replica
+ * What the replicas of one service share besides tasks: streams of texts that one replica appends to and any replica
  * follows. Streams have a bound of entries and of text, their owners a share of all, and each ends at an age.
  */
 export interface ReplicaLink {

@@ -130,7 +130,7 @@ export interface TaskEvent {
   readonly at: number
   readonly state?: TaskState
   readonly progress?: number
-  /** Text for the caller, beside `progress`. */
+  /** Text for the caller, besides `progress`. */
   readonly progressMessage?: string
   /** New text of the agent's current message; the whole message is the sum since the last other message. */
   readonly delta?: string
@@ -152,7 +152,7 @@ export interface TaskUpdate {
   readonly state?: 'input-required' | 'auth-required' | 'completed' | 'failed' | 'rejected' | undefined
   /** 0 to 1. */
   readonly progress?: number | undefined
-  /** Text for the caller, beside `progress`. */
+  /** Text for the caller, besides `progress`. */
   readonly progressMessage?: string | undefined
   readonly delta?: string | undefined
   readonly message?: Omit<TaskMessage, 'timestamp'> & { readonly timestamp?: number | undefined } | undefined

@@ -13,7 +13,7 @@ import { yieldToEventLoop } from '../basics/turn-time.js'
 const MIN_SNAPSHOT_CHARS = 64 * 1024
 /** The cost of reading an event besides its characters, in characters. */
 const EVENT_WEIGHT = 100
-/** Time beside `graceMs` for the end of a handler to be written at `stop`. */
+/** Time besides `graceMs` for the end of a handler to be written at `stop`. */
 const STOP_MS = 200
 
 /** The right to write to a task: for this attempt of this turn, while it runs. */

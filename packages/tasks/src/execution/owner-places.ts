@@ -15,12 +15,12 @@ export interface WorkerLimits extends PlaceLimits {
   readonly serves: WorkOptions['serves']
 }
 
-/** The running tasks and reserved places of each owner, and the memory of these tasks. */
+/** The running tasks and reserved slots of each owner, and the memory of these tasks. */
 export class OwnerPlaces {
   readonly #limits: PlaceLimits
   // @keyed owner | holds: the number of places taken | whose: the owner | bound: owners with a running task; an
   //   entry ends at 0 | share: the owner: a quarter of them | test: packages/tasks/test/conformance.ts: one owner
-  //   holds a quarter of the places of a worker, so that another begins at once
+  //   holds a quarter of the slots of a worker, so that another begins at once
   readonly #taken = new Map<string, number>()
 
   constructor (limits: PlaceLimits) { this.#limits = limits }

@@ -22,7 +22,7 @@ export class Capacity {
   readonly #usage = new Usage()
   readonly #sql
   #reclaiming: Promise<void> | undefined
-  /** Tasks that are being created: a count beside them would be wrong, so that new ones wait for it. */
+  /** Tasks that are being created: a count at that time would be wrong, so that new ones wait for it. */
   #creating = 0
   #counting: Promise<void> | undefined
   #idle: (() => void) | undefined
@@ -45,8 +45,9 @@ export class Capacity {
   }
 
   /**
-   * Reserves capacity for a new task. An owner at its share loses its own oldest ended task; in a full store the owner with
-   * most tasks does. Call `created` or `giveBack` then. @throws TASK_TOO_MANY where none has ended, TASK_STORE_FULL
+   * Reserves capacity for a new task. An owner at its share loses its own oldest ended task; in a full store the owner
+   * with most tasks does. Call `created` or `giveBack` then. @throws TASK_TOO_MANY where none has ended,
+   * TASK_STORE_FULL
    */
   async take (owner: string, bytes: number): Promise<void> {
     if (this.#isShort(owner)) await this.#reclaim(owner)

@@ -11,7 +11,7 @@ import { LINK_TABLES } from './replica-link.js'
 // @keyed (table replica) none: the keys are numbers of processes
 // @keyed (table sign_in) owner, and server of the configuration | holds: the tokens of the owner, encrypted |
 //   whose: the owner | bound: one for each owner who signs in and each server with per_owner; a token response has at
-//   most 256 KiB | share: the owner: it can fill its own rows alone | test: packages/tasks/test/conformance.ts: a
+//   most 256 KiB | share: the owner: it can fill only its own rows | test: packages/tasks/test/conformance.ts: a
 //   sign-in belongs to one owner and server, and one of two replacements wins
 // @keyed (table probe) none: the key is a number of the code
 // @keyed (table push) task, and id of a push config that a caller chose | holds: URL, settings, secrets and place

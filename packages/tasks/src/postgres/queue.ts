@@ -109,7 +109,7 @@ export class JobQueue {
   }
 
   /**
-   * Adds to the statement of `fetch` that jobs of these skills stay where they are: pg-boss can pass over groups alone.
+   * Adds to the statement of `fetch` that jobs of these skills stay where they are: pg-boss can pass only over groups.
    * A statement without the place for it fails, since it has one parameter too many.
    */
   #passing (session: Session, skills: readonly string[]): ReturnType<typeof adapter> {

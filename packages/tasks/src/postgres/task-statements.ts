@@ -8,7 +8,7 @@ export const RECORD_EVENTS = 500
 const SHARDS = 16
 /** Bytes of events in one message. A message about more has their numbers: a follower then reads them together. */
 const MESSAGE_BYTES = 1_000
-/** Bytes of events in one statement past which its messages have numbers alone: joining the texts costs more. */
+/** Bytes of events in one statement past which its messages have only numbers: joining the texts costs more. */
 const BULK_BYTES = 8_000
 
 /** Characters at the beginning of an event, which have its time. */
@@ -26,7 +26,7 @@ export interface RecordRow extends TaskRow, StoredTexts { readonly events: reado
 const ROW = ['key', 'id', 'owner', 'context', 'skill', 'queue', 'hash', 'state', 'turn', 'attempt', 'losses', 'seq', 'status_at', 'replica', 'job', 'bytes', 'pushes']
   .map(name => `t.${name}`).join()
 
-/** Whether the messages about these events, `chars` of each task, have their numbers alone. */
+/** Whether the messages about these events, `chars` of each task, have only their numbers. */
 export function areLarge (tasks: Iterable<readonly [key: number, chars: number]>): boolean {
   const shards = new Map<number, number>()
   let all = 0

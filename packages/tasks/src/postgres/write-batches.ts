@@ -29,8 +29,8 @@ export interface BatchRules<Entry> {
 
 /**
  * Group commit: the entries that arrive while batches are on their way are written together, in one transaction that
- * `write` runs; each promise resolves after the commit. An entry that fails alone is an `error` of its outcome. Where
- * the whole batch fails by its statement, its entries are tried one by one.
+ * `write` runs; each promise resolves after the commit. An entry that fails by itself is an `error` of its outcome.
+ * Where the whole batch fails by its statement, its entries are tried one by one.
  */
 export class WriteBatches<Entry, Result> {
   readonly #write: (entries: readonly Entry[]) => Promise<readonly Outcome<Result>[]>

@@ -156,7 +156,7 @@ export class TaskLog {
   hasLate (queue: string, latest: number): boolean { return this.#sql.late.get(queue, latest) !== undefined }
   expireLate (queue: string, latest: number, now: number): void { this.#sql.expireLate.run(now, queue, latest) }
 
-  /** Whether tasks wait, for whichever owner, beside those of the skills of `skip`. */
+  /** Whether tasks wait, for whichever owner, besides those of the skills of `skip`. */
   hasWaiting (queue: string, skip: string | null): boolean { return this.#sql.nextOwner.get(queue, '', skip) !== undefined }
 
   /**

@@ -15,7 +15,7 @@ import type { TaskRow } from './task-statements.js'
 /** Tasks claimed, or leases renewed, in one entry of a group commit. */
 const BATCH = 64
 
-/** A place of a worker for a task that is being created. */
+/** A slot of a worker for a task that is being created. */
 export interface Place { readonly worker: Worker, readonly owner: string, readonly claim: Claim, readonly fence: Fence, readonly release: () => void }
 
 /** Takes tasks of one queue under leases and runs them. */
@@ -78,7 +78,7 @@ export class Worker implements TaskWorker {
 
   get #free (): number { return this.#limits.concurrency - this.#executor.size - this.#reserved }
 
-  /** Reserves a place for a new task where one is free and no task waits. Then call `giveBack` or `begin`. */
+  /** Reserves a slot for a new task where one is free and no task waits. Then call `giveBack` or `begin`. */
   reserve (owner: string, bytes: number, skill: string): Place | undefined {
     if (this.#stopped !== undefined || this.#queued || this.#free <= 0 || this.#owners.freeOf(owner) <= 0 || !this.#unserved.serves(skill)) return undefined
     const release = this.#owners.hold(owner, bytes)

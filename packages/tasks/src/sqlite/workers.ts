@@ -54,7 +54,7 @@ export class Workers {
     await Promise.all([...this.#workers, ...this.#outboxes.keys()].map(async worker => { await worker.stop() }))
   }
 
-  /** A free place of a worker of this process and of the task's queue. */
+  /** A free slot of a worker of this process and of the task's queue. */
   reserve ({ queue, owner, bytes, origin: { skill } }: NewRow): Place | undefined {
     for (const worker of this.#workers) {
       if (worker.queue !== queue) continue

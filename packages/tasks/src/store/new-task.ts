@@ -9,7 +9,7 @@ import { PAGE_CHARS } from '../log/log-page.js'
 import { preparePush, type PreparedPush } from '../push/push-configs.js'
 import { yieldToEventLoop } from '../basics/turn-time.js'
 
-/** Bytes that the rows and index entries of a task take beside its texts, about. */
+/** Bytes that the rows and index entries of a task take besides its texts, about. */
 export const TASK_BYTES = 1_000
 
 /** A new task as the store writes it. */

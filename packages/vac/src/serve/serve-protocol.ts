@@ -27,7 +27,7 @@ export async function serveProtocol (host: FastifyInstance, served: Served, rout
   await host.register(scopeOfProtocol, { prefix })
 }
 
-/** For @fastify/compress, which buffers text; it leaves event streams alone. */
+/** For @fastify/compress, which buffers text; it passes event streams on. */
 const uncompressed = { compress: false } as const
 
 function addRoute (scope: FastifyInstance, served: Served, route: ProtocolRoute): void {

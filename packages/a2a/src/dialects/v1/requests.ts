@@ -69,7 +69,7 @@ export function readTenant (params: unknown): string | undefined {
 
 const RFC3339 = /^(\d{4}-\d\d-\d\d)t\d\d:\d\d:\d\d(?:\.\d+)?(?:z|[+-]\d\d:\d\d)$/i
 
-/** Milliseconds since 1970. `Date` alone would take the 30th of February for the 2nd of March. */
+/** Milliseconds since 1970. `Date` itself would take the 30th of February for the 2nd of March. */
 function timeOf (text: string): number {
   const [, day = ''] = RFC3339.exec(text) ?? []
   const at = Date.parse(text.toUpperCase())

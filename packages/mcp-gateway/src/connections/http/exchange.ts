@@ -15,7 +15,7 @@ const LONG_BYTES = 16 * 1024
 export interface ExchangeRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly body?: string
-  /** Headers of this request alone. */
+  /** Headers only of this request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** The JSON-RPC request whose response is expected. */
   readonly id?: Id | undefined

@@ -254,7 +254,7 @@ function isSignIn (err: unknown): err is Error {
   return err instanceof SignInRequiredError || err instanceof SignInFailedError
 }
 
-/** @throws HttpError for a message that is refused: the SDK's error has the status in its text alone */
+/** @throws HttpError for a message that is refused: the SDK's error has the status only in its text */
 async function passed (response: Response, isMessage: boolean): Promise<Response> {
   if (isMessage && response.status >= 400) throw new HttpError(response.status, await response.text())
   return response
