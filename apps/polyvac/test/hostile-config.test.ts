@@ -32,6 +32,31 @@ test('after a module that never loads and a hostile file, the next change of the
   await until(async () => (await json(`${service}/vac`)).vacs[0].name === 'renamed', 'the next change is in force')
 })
 
+/** NODE_OPTIONS of a process that loses the result of its first thread, as if the machine were too slow for it. */
+const FIRST_THREAD_IS_LATE = `--import=data:text/javascript,${encodeURIComponent(`import { Worker } from "node:worker_threads"
+let isFirst = true
+const emit = Worker.prototype.emit
+Worker.prototype.emit = function (name, ...args) {
+  if (name !== "message" || !isFirst) return emit.call(this, name, ...args)
+  isFirst = false
+  return true
+}`)}`
+
+test('a change is in force although it is made while the host is created, and one that is not read in time is read again', async t => {
+  const folder = await emptyFolder(t)
+  const file = join(folder, 'vac_config.yaml')
+  const next = JSON.stringify(config('echo', 'second'))
+  await writeFile(join(folder, 'change.mjs'), `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(file)}, ${next})\nexport default () => 'x'\n`)
+  await writeFile(file, config('./change.mjs'))
+  const { out, url } = polyvac(t, ['start'], folder, { NODE_OPTIONS: FIRST_THREAD_IS_LATE })
+  const service = await url()
+  const isInForce = async (name: string): Promise<boolean> => (await json(`${service}/vac`)).vacs[0].name === name
+  await until(async () => await isInForce('second'), 'the change is in force')
+  t.match(out.stderr, /checking the file took longer than 10 s/)
+  await writeFile(file, config('echo', 'third'))
+  await until(async () => await isInForce('third'), 'the next change is in force')
+})
+
 test('check ends with the reason where the configuration or its .env is not a file, or has 200,000 keys', async t => {
   const folder = await emptyFolder(t)
   const file = join(folder, 'vac_config.yaml')

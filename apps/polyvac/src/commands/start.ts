@@ -1,4 +1,4 @@
-import { isLoopbackHost, isModulePath, within } from '@polyvac/core/plugin'
+import { isLoopbackHost, isModulePath, LateConfigError, within } from '@polyvac/core/plugin'
 import {
   checkAddress, createHost, GRPC_HOST, listen, loadPlugin, readConfig, startTelemetry, type Gateway, type HostConfig
 } from '@polyvac/host/command'
@@ -27,7 +27,7 @@ export async function start (args: Arguments): Promise<void> {
   }
   const stopTelemetry = await startTelemetry()
   const bar = new ProgressBar(process.stderr)
-  const app = await createHost({
+  const created = createHost({
     config,
     ...environmentOptions(config),
     enable_playground: await usesPlayground(config, args.host),
@@ -35,9 +35,13 @@ export async function start (args: Arguments): Promise<void> {
     server: { logger: loggerFor(args) },
     onIndexing: progress => bar.show(progress)
   })
+  // while the host is created: loading its modules takes seconds, in which the file may change
+  const stopWatching = args.serverCommand === undefined ? follow(created, config, args) : () => {}
+  const app = await created.catch(err => {
+    stopWatching()
+    throw err
+  })
   app.addHook('onClose', stopTelemetry)
-  // before callers can reach the service: they may change the configuration at once
-  const stopWatching = args.serverCommand === undefined ? follow(app, config, args) : () => {}
   // before the banner: its reader may end the service at once
   stopInTime(app, args.grace * 1000, config.service.on_stray_error, () => {
     stopWatching()
@@ -102,14 +106,20 @@ function stopWithParent (): void {
   timer.unref()
 }
 
+/** Pause before a file that was not read in time is read again, in ms. */
+const LATE_RETRY_MS = 1_000
+
 /** Follows changes of the configuration, and with --watch of interpreter modules. An invalid one changes nothing. */
-function follow (app: FastifyInstance, config: HostConfig, { watch, publicUrl }: Arguments): () => void {
+function follow (created: Promise<FastifyInstance>, config: HostConfig, { watch, publicUrl }: Arguments): () => void {
   const modules = ({ service, vac, folder }: HostConfig): string[] =>
     [service.stream_interpreter, service.vac_interpreter, ...Object.values(vac).map(({ interpreter }) => interpreter)]
       .filter(name => name !== undefined && isModulePath(name)).map(name => resolve(folder, name!))
   let running: Promise<void> | undefined
   let isStale = false
+  let retry: NodeJS.Timeout | undefined
   const reload = async (): Promise<void> => {
+    const app = await created
+    clearTimeout(retry)
     try {
       const next = await readConfig(config.file, { inThread: true })
       await app.polyvac.reload(next)
@@ -118,18 +128,23 @@ function follow (app: FastifyInstance, config: HostConfig, { watch, publicUrl }:
     } catch (err) {
       app.polyvac.refuse(err)
       process.stderr.write(`${toPlainLines((err as Error).message)}\nthe configuration in force stays, without the credentials that were removed\n`)
+      if (err instanceof LateConfigError) retry = setTimeout(onChange, LATE_RETRY_MS).unref()
     }
   }
   /** Changes during a reload cause one more. */
   const onChange = (): void => {
     isStale = running !== undefined
-    running ??= reload().finally(() => {
+    running ??= reload().catch(() => {}).finally(() => {
       running = undefined
       if (isStale) onChange()
     })
   }
-  return watchFiles([config.file, ...watch ? modules(config) : []], onChange,
-    err => { app.log.warn({ err }, 'changes of the configuration can no longer be watched') })
+  const stop = watchFiles([config.file, ...watch ? modules(config) : []], onChange,
+    err => { created.then(app => { app.log.warn({ err }, 'changes of the configuration can no longer be watched') }, () => {}) })
+  return () => {
+    clearTimeout(retry)
+    stop()
+  }
 }
 
 // @keyed none: the values are warnings about the configuration

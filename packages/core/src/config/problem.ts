@@ -48,6 +48,9 @@ export class ConfigError extends InvalidConfig {
   }
 }
 
+/** The system was too slow to deliver or to check the file: its text may be right, so it is read again. */
+export class LateConfigError extends ConfigError {}
+
 /** Draws the problem's place: `file:line:column  message`, then the source line with a marker below it. */
 export function frameProblem (place: { file: string, line: number, column: number }, source: string,
   width: number, message: string, hint?: string): ConfigProblem {

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { readBoundedFile } from '../basics/bounded-file.js'
 import { MAX_CONFIG_BYTES } from './bounds.js'
-import { ConfigError } from './problem.js'
+import { ConfigError, LateConfigError } from './problem.js'
 import type { ConfigJob, ConfigResult } from './thread.js'
 import type { ConfigOptions, SectionOptions } from './service-section.js'
 import { isMissingThread } from '../basics/own-files.js'
@@ -62,7 +62,7 @@ async function readText (path: string): Promise<string> {
       FILE_TOO_LARGE: 'the file is larger than 4 MiB'
     }[code] ?? `cannot be read (${code})`)
   }
-  if (bytes === undefined) throw unreadable(path, `cannot be read: the system did not deliver it within ${MAX_READ_MS / 1000} s`)
+  if (bytes === undefined) throw unreadable(path, `cannot be read: the system did not deliver it within ${MAX_READ_MS / 1000} s`, LateConfigError)
   const encoding = foreignEncoding(bytes)
   if (encoding !== undefined) throw unreadable(path, `the file is ${encoding}; save it as UTF-8`)
   return bytes.toString('utf8')
@@ -82,7 +82,7 @@ async function parseInThread (job: ConfigJob): Promise<Config> {
   })
   let result: ConfigResult
   try {
-    const late = (): never => { throw unreadable(job.file, `checking the file took longer than ${MAX_READ_MS / 1000} s; it is too large or too deep`) }
+    const late = (): never => { throw unreadable(job.file, `checking the file took longer than ${MAX_READ_MS / 1000} s; it is too large or too deep`, LateConfigError) }
     ;[result] = await within(once(thread, 'message'), MAX_READ_MS, late) as [ConfigResult]
   } catch (err) {
     throw (err as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY'
@@ -95,6 +95,6 @@ async function parseInThread (job: ConfigJob): Promise<Config> {
   throw new ConfigError(result.problems, result.warnings, result.hasMore, result.refused)
 }
 
-function unreadable (file: string, message: string): ConfigError {
-  return new ConfigError([{ file, line: 1, column: 1, message, text: `${file}  ${message}` }])
+function unreadable (file: string, message: string, Problem = ConfigError): ConfigError {
+  return new Problem([{ file, line: 1, column: 1, message, text: `${file}  ${message}` }])
 }
