@@ -38,7 +38,7 @@ export function readHeaderParameters (schema: unknown): HeaderParameters {
   const visit: Visitor = ({ 'x-mcp-header': name, type }, path, isReachable) => {
     if (name === undefined) return
     const header = `mcp-param-${String(name).toLowerCase()}`
-    const fault = isReachable && path.length > 0 ? faultOf(name, type) : 'it is not reached only through `properties`'
+    const fault = isReachable && path.length > 0 ? faultOf(name, type) : 'a part other than `properties` leads to it'
     const isTwice = parameters.some(other => other.header === header)
     if (isTwice || fault !== undefined) {
       const what = `the x-mcp-header ${JSON.stringify(name)} of ${path.join('.')}`

@@ -22,10 +22,10 @@ test('a mark that breaks a rule is reported and does not count', async t => {
     ['a name that is not a string', object({ a: { type: 'string', 'x-mcp-header': 5 } }), /5 of a .* not an RFC 9110 token/],
     ['a number', object({ a: { type: 'number', 'x-mcp-header': 'A' } }), /string, integer or boolean/],
     ['a property without a type', object({ a: { 'x-mcp-header': 'A' } }), /string, integer or boolean/],
-    ['the root', { type: 'object', 'x-mcp-header': 'A' }, /reached through `properties`/],
-    ['items', object({ list: { type: 'array', items: { type: 'string', 'x-mcp-header': 'A' } } }), /reached through `properties`/],
-    ['a branch', { type: 'object', anyOf: [object({ a: { type: 'string', 'x-mcp-header': 'A' } })] }, /reached through `properties`/],
-    ['a definition', { type: 'object', $defs: { a: { type: 'string', 'x-mcp-header': 'A' } } }, /reached through `properties`/]
+    ['the root', { type: 'object', 'x-mcp-header': 'A' }, /a part other than `properties` leads to it/],
+    ['items', object({ list: { type: 'array', items: { type: 'string', 'x-mcp-header': 'A' } } }), /a part other than `properties` leads to it/],
+    ['a branch', { type: 'object', anyOf: [object({ a: { type: 'string', 'x-mcp-header': 'A' } })] }, /a part other than `properties` leads to it/],
+    ['a definition', { type: 'object', $defs: { a: { type: 'string', 'x-mcp-header': 'A' } } }, /a part other than `properties` leads to it/]
   ]
   for (const [what, schema, problem] of broken) {
     const read = readHeaderParameters(schema)
