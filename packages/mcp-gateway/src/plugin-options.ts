@@ -1,5 +1,5 @@
 import type { Authenticate } from '@polyvac/core'
-import { BODY_BYTES, callback, flag, integer, readOptions, text, withMethod, type OptionRules, type ReadOptions } from '@polyvac/core/plugin'
+import { BODY_BYTES, callback, flag, integer, oneOf, readOptions, text, withMethod, type OptionRules, type ReadOptions } from '@polyvac/core/plugin'
 import { GatewayOptionsError } from './errors.js'
 import type { Gateway } from './gateway.js'
 import { GATEWAY_RULES, SERVERS, type GatewayOptions } from './options.js'
@@ -20,6 +20,11 @@ export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
   readonly publicUrl?: string | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
   readonly bodyLimit?: number | undefined
+  /**
+   * Whose error handler answers a failed request: `app` is that of the scope around the plugin, which gets the error
+   * with its `statusCode` and `code`. Default `plugin`, which sends `{ error, code, server, tool, details }`.
+   */
+  readonly errorHandler?: 'plugin' | 'app' | undefined
 }
 
 /** Types, bounds and defaults of the options. */
@@ -30,7 +35,8 @@ export const PLUGIN_RULES = {
   authenticate: callback(),
   openapi: flag(true),
   publicUrl: text(),
-  bodyLimit: integer(BODY_BYTES)
+  bodyLimit: integer(BODY_BYTES),
+  errorHandler: oneOf(['plugin', 'app'], 'plugin')
 } satisfies OptionRules<McpGatewayOptions>
 
 /** @throws MCP_GATEWAY_OPTIONS */

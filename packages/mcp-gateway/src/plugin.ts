@@ -1,7 +1,7 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
   authenticateCallers, boundMemory, Disconnects, errorHandler, describeRoutes, isRecord, labelRoutes, mayAdminister, mayUse, OpenCalls, ownTime, parseJson,
-  refuseOtherMethods, traceRequests
+  passErrors, refuseOtherMethods, traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
@@ -41,7 +41,7 @@ interface RouteOptions {
 /** The pages of sign-ins have a separate scope: a hook of `authenticate` applies to all scopes within its own. */
 const plugin: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const read = readPluginOptions({ log: host.log, ...options })
-  const { servers, gateway: shared, authenticate, bodyLimit: _limit, openapi, publicUrl: _publicUrl, ...gatewayOptions } = read
+  const { servers, gateway: shared, authenticate, bodyLimit: _limit, openapi, publicUrl: _publicUrl, errorHandler: _handler, ...gatewayOptions } = read
   if ((servers === undefined) === (shared === undefined)) {
     throw new GatewayOptionsError('the mcp-gateway plugin needs either `servers`, a list of MCP servers, or `gateway`, made by createGateway()')
   }
@@ -53,7 +53,7 @@ const plugin: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 }
 
 /** External MCP servers over HTTP. The body of errors is `{ error, code, server, tool, details }`. */
-const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShared, read: { authenticate, bodyLimit, publicUrl } }) => {
+const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShared, read: { authenticate, bodyLimit, publicUrl, errorHandler: answering } }) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
   const calls = new OpenCalls<OpenCall>()
   const disconnects = new Disconnects()
@@ -68,7 +68,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   const tags = ['mcp-gateway']
   const principalOf = authenticateCallers(host, authenticate)
   const failures = new Failures(principalOf)
-  app.setErrorHandler(errorHandler(failures.send))
+  app.setErrorHandler(answering === 'app' ? passErrors(failures.toAppError) : errorHandler(failures.send))
   app.addHook('onReady', async () => {
     await gateway.load()
     gateway.start()

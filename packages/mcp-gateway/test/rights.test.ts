@@ -50,6 +50,32 @@ test('what a server printed and how it ended reach only callers with the scope a
   t.notMatch(JSON.stringify(await source.call('fine__exit', {}, contextOf({ principal: { owner: 'bob' } }))), /code 3|last words/)
 })
 
+test('with errorHandler: app the app answers errors in its own shape, with what the caller may read', async t => {
+  const gateway = testedGateway({ servers: [bad({ crash: 7 })], restartDelayMs: 50 })
+  const app = Fastify()
+  app.addHook('preClose', () => gateway.close())
+  t.teardown(() => app.close())
+  const seen: Error[] = []
+  app.setErrorHandler((err: Error & { statusCode?: number, code?: string, server?: string }, _request, reply) => {
+    seen.push(err)
+    reply.code(err.statusCode ?? 500).send({ teapot: err.message, code: err.code, server: err.server })
+  })
+  const authenticate = ({ headers: { caller } }: { headers: Record<string, unknown> }) => ({ owner: String(caller), scopes: caller === 'admin' ? ['admin'] : undefined })
+  await app.register(mcpGatewayPlugin, { gateway, errorHandler: 'app', authenticate })
+  gateway.start()
+  await until(() => gateway.get('bad').status().crashLoop)
+  const ask = async (caller: string, payload: object): Promise<[number, string]> => {
+    const { statusCode, body } = await app.inject({ method: 'POST', url: '/mcp/call', headers: { caller }, payload })
+    return [statusCode, body]
+  }
+  t.match(await ask('bob', call('bad')), [500, /"teapot":.*"server":"bad"/])
+  t.match(seen[0]?.cause, Error, 'the log of the app has the cause')
+  t.notMatch((await ask('bob', call('bad')))[1], /code 7|cannot read/)
+  t.match((await ask('admin', call('bad')))[1], /code 7/)
+  t.match(await ask('bob', call('bda')), [404, /"teapot":.*"code":"MCP_SERVER_NOT_FOUND"/])
+  t.match(await ask('bob', {}), [400, /"teapot":"body\/server/])
+})
+
 test('without authenticate the details are for callers on this machine, and not for those behind a proxy', async t => {
   const { ask, gateway } = await serve(t, [bad({ crash: 7 })], false)
   await until(() => gateway.get('bad').status().crashLoop)

@@ -1,5 +1,5 @@
 import type { Authenticate, Vacs } from '@polyvac/core'
-import { BODY_BYTES, callback, flag, integer, milliseconds, optional, required, withMethod, type OptionRules } from '@polyvac/core/plugin'
+import { BODY_BYTES, callback, flag, integer, milliseconds, oneOf, optional, required, withMethod, type OptionRules } from '@polyvac/core/plugin'
 import type { PROTOCOLS, ProtocolName, ProtocolOptions } from './protocols.js'
 
 /** A protocol to serve: its name, or its name and its options. */
@@ -30,6 +30,12 @@ export interface VacPluginOptions {
   readonly stallMs?: number | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
   readonly bodyLimit?: number | undefined
+  /**
+   * Whose error handler answers a failed request of the protocol `direct`: `app` is that of the scope around the
+   * plugin, which gets the error with its `statusCode` and `code`. Other protocols have the shape that their clients
+   * read. Default `plugin`.
+   */
+  readonly errorHandler?: 'plugin' | 'app' | undefined
 }
 
 /** Options of the plugin of a single protocol, besides those of the protocol. */
@@ -42,7 +48,8 @@ export const SHARED_OPTIONS = {
   authenticate: callback(),
   timeoutMs: milliseconds(120_000),
   stallMs: milliseconds(60_000),
-  bodyLimit: integer(BODY_BYTES)
+  bodyLimit: integer(BODY_BYTES),
+  errorHandler: oneOf(['plugin', 'app'], 'plugin')
 } satisfies OptionRules<ProtocolPluginOptions>
 
 export const OPTIONS = {

@@ -19,6 +19,8 @@ export interface ChatProtocol<Options extends TObject = TObject> {
   routes (options: Static<Options>): readonly ProtocolRoute[]
   /** The body of a failure before the first byte of an answer. */
   toError (failure: Failure): object
+  /** No client outside of the application reads the errors, so with `errorHandler: 'app'` it answers them itself. */
+  readonly appErrors?: boolean
   /** The request that lists the VACs, for the texts of errors. Default `GET /vac`. */
   readonly list?: string
   /** The header of responses that has the id of the request. */

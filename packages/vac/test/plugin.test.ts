@@ -37,6 +37,33 @@ test('it changes nothing in the app around it, and the app\'s hooks apply to its
   t.notOk(app.hasReplyDecorator('sse'))
 })
 
+test('with errorHandler: app the app answers errors of direct in its own shape, and those of OpenAI keep theirs', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.addHook('onRequest', async request => { if (request.headers['x-refuse'] !== undefined) throw Object.assign(new Error('mine'), { statusCode: 401, own: true }) })
+  app.setErrorHandler((err: Error & { code?: string, statusCode?: number, own?: boolean }, _request, reply) => {
+    reply.code(err.statusCode ?? 500).send({ teapot: err.message, code: err.code, own: err.own })
+  })
+  const failing = createVacs({ vacs: ['docs'], streamInterpreter: question => { throw new Error(`secret of ${question}`) } })
+  await app.register(vacPlugin, { vacs: failing, errorHandler: 'app' })
+  const sent = async (url: string, payload: object | string, headers = {}) => {
+    const { statusCode, body } = await app.inject({ method: 'POST', url, payload, headers: { 'content-type': 'application/json', ...headers } })
+    return [statusCode, JSON.parse(body)]
+  }
+  const question = { user_input: 'hi' }
+  for (const [url, payload, status, code] of [
+    ['/vac/nope', question, 404, 'VAC_NOT_FOUND'], ['/vac/docs', {}, 400, 'BAD_REQUEST'], ['/vac/docs', '{', 400, 'FST_ERR_CTP_INVALID_JSON_BODY'],
+    ['/vac/docs', question, 500, 'VAC_INTERPRETER_FAILED'], ['/vac/streaming/docs', question, 500, 'VAC_INTERPRETER_FAILED'], ['/vac/no/such/path', question, 404, 'NOT_FOUND']
+  ] as const) {
+    const answer = await sent(url, payload)
+    t.match(answer, [status, { teapot: String, code }], `${url} ${status}`)
+    t.notMatch(JSON.stringify(answer), /secret/)
+  }
+  t.match(await sent('/vac/docs', question, { 'x-refuse': '1' }), [401, { teapot: 'mine', own: true }], 'an error of a hook arrives as it was thrown')
+  t.match(await sent('/openai/v1/chat/completions', {}), [400, { error: { type: 'invalid_request_error' } }])
+  await t.rejects(async () => { await Fastify().register(vacPlugin, { vacs, errorHandler: 'mine' as 'app' }) }, { code: 'VAC_PLUGIN_OPTIONS' })
+})
+
 test('it registers exactly these routes', async t => {
   const app = Fastify()
   await app.register(vacPlugin, { vacs })

@@ -36,6 +36,17 @@ export function errorHandler (send: SendFailure): SendFailure {
   }
 }
 
+/** The error handler of a scope whose errors the application answers, in its own shape. */
+export function passErrors (toAppError: (err: unknown, request: FastifyRequest, reply: FastifyReply) => unknown = err => err): SendFailure {
+  return (err, request, reply) => {
+    if (reply.getHeader('connection') === 'close' && request.raw.complete === false) lingerOnClose(reply)
+    const status = statusOf(err)
+    if (status !== undefined) setRetryAfter(reply, status)
+    // Fastify calls the error handler of the scope around this one
+    throw toAppError(err, request, reply)
+  }
+}
+
 /** Sets `Retry-After` where the status asks for it and the application has not set it. */
 export function setRetryAfter (reply: FastifyReply, status: number): void {
   const seconds = retryAfter(status)

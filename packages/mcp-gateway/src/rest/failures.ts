@@ -30,10 +30,17 @@ export class Failures {
     const { status, body } = this.of(err, request)
     if (status >= 500) this.#log(err, request, body)
     setRetryAfter(reply, status)
-    // RFC 9110 demands the header with 401; the scheme is that of this service, with the address to open
-    const { url } = (body.details ?? {}) as { url?: unknown }
-    if (body.code === 'MCP_SIGN_IN_REQUIRED') reply.header('www-authenticate', `Polyvac-Sign-In url="${String(url)}"`)
+    askForSignIn(reply, body)
     reply.code(status).send(body)
+  }
+
+  /** The error for the error handler of the application: with what the caller may read, and the error as its cause. */
+  readonly toAppError = (err: unknown, request: FastifyRequest, reply: FastifyReply): unknown => {
+    if (contextOf(err) === undefined) return err
+    const { status, body } = this.of(err, request)
+    askForSignIn(reply, body)
+    const { error: message, ...fields } = body
+    return Object.assign(new Error(message, { cause: err }), { statusCode: status, ...fields })
   }
 
   #log (err: unknown, request: FastifyRequest, { server, tool, code }: GatewayError): void {
@@ -46,4 +53,10 @@ export class Failures {
     if (code === 'INTERNAL_ERROR') request.log.error({ err, ...fields }, 'a request to an MCP server failed')
     else request.log.warn({ code, ...fields, details }, err instanceof Error ? err.message : code)
   }
+}
+
+/** RFC 9110 demands the header with 401; the scheme is that of this service, with the address to open. */
+function askForSignIn (reply: FastifyReply, { code, details }: GatewayError): void {
+  const { url } = (details ?? {}) as { url?: unknown }
+  if (code === 'MCP_SIGN_IN_REQUIRED') reply.header('www-authenticate', `Polyvac-Sign-In url="${String(url)}"`)
 }

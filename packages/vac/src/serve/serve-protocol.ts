@@ -1,4 +1,4 @@
-import { labelRoutes, streamRoute } from '@polyvac/core/plugin'
+import { labelRoutes, passErrors, streamRoute } from '@polyvac/core/plugin'
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
 import type { ProtocolRoute } from '../protocol.js'
 import { failureHandler } from './failures.js'
@@ -14,10 +14,10 @@ import { refuseUnknownPaths } from './unknown-paths.js'
  * @param isFirst false: another protocol with the same prefix answers what no route matches
  */
 export async function serveProtocol (host: FastifyInstance, served: Served, routes: readonly ProtocolRoute[], isFirst = true): Promise<void> {
-  const { protocol: { name, prefix, toError, requestIdHeader }, table } = served
+  const { protocol: { name, prefix, toError, appErrors = false, requestIdHeader }, table, errorHandler } = served
   const scopeOfProtocol = async (scope: FastifyInstance): Promise<void> => {
     labelRoutes(scope, name)
-    scope.setErrorHandler(failureHandler(toError))
+    scope.setErrorHandler(appErrors && errorHandler === 'app' ? passErrors() : failureHandler(toError))
     if (isFirst) refuseUnknownPaths(scope, table)
     if (requestIdHeader !== undefined) scope.addHook('onRequest', async (request, reply) => { reply.header(requestIdHeader, request.id) })
     for (const route of routes) addRoute(scope, served, route)

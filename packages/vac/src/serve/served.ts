@@ -14,6 +14,7 @@ export interface Shared {
   readonly timeoutMs: number
   readonly stallMs: number
   readonly bodyLimit: number
+  readonly errorHandler: 'plugin' | 'app'
 }
 
 /** A protocol, and what its routes need. */

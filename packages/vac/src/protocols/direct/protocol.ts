@@ -110,5 +110,6 @@ export const direct = {
   name: 'direct',
   prefix: '/vac',
   routes: () => routes,
-  toError: ({ body }) => body
+  toError: ({ body }) => body,
+  appErrors: true
 } satisfies ChatProtocol
