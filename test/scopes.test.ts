@@ -12,6 +12,7 @@ const SCOPES: Readonly<Record<string, readonly string[] | undefined>> = {
   docs: ['vac:docs'],
   every: ['vac:*'],
   tools: ['tool:files'],
+  anyTool: ['tool:*'],
   echo: ['tool:files__echo'],
   mcp: ['vac:docs', 'tool:files__echo'],
   // of names that do not exist, near to those that do
@@ -24,12 +25,12 @@ const SCOPES: Readonly<Record<string, readonly string[] | undefined>> = {
 test('one place decides about scopes', t => {
   const of = (name: string): Principal => ({ owner: 'a', scopes: SCOPES[name] })
   const vacs = (name: string): string => ['docs', 'secret'].filter(vac => mayUse(of(name), { vac })).join()
-  t.strictSame(Object.keys(SCOPES).map(vacs), ['docs,secret', 'docs,secret', 'docs', 'docs,secret', '', '', 'docs', 'docs', '', '', ''])
+  t.strictSame(Object.keys(SCOPES).map(vacs), ['docs,secret', 'docs,secret', 'docs', 'docs,secret', '', '', '', 'docs', 'docs', '', '', ''])
   const tools = (name: string): string => [['files', 'echo'], ['files', 'add'], ['files'], ['other', 'echo']].filter(([server, tool]) => mayUse(of(name), { server: server!, tool })).map(pair => pair.join('.')).join()
   t.strictSame(Object.keys(SCOPES).map(tools), [
-    'files.echo,files.add,files,other.echo', 'files.echo,files.add,files,other.echo', '', '', 'files.echo,files.add,files', 'files.echo', 'files.echo', 'files.echo', '', '', ''
+    'files.echo,files.add,files,other.echo', 'files.echo,files.add,files,other.echo', '', '', 'files.echo,files.add,files', 'files.echo,files.add,files,other.echo', 'files.echo', 'files.echo', 'files.echo', '', '', ''
   ])
-  t.strictSame(Object.keys(SCOPES).map(name => mayUse(of(name), { someOf: 'files' })), [true, true, false, false, true, true, true, true, false, false, false])
+  t.strictSame(Object.keys(SCOPES).map(name => mayUse(of(name), { someOf: 'files' })), [true, true, false, false, true, true, true, true, true, false, false, false])
   t.ok(mayUse(undefined, { vac: 'docs' }) && mayUse(undefined, { server: 'files', tool: 'echo' }), 'without authentication')
   t.end()
 })
@@ -67,7 +68,7 @@ async function serve (t: Test) {
 test('lists show what a caller may use, and the rest is answered like an unknown name', async t => {
   const { get, post, mcp, lines } = await serve(t)
   const names = async (url: string, key: string, caller: string): Promise<string> =>
-    (await get(caller, url)).json()[key].map((item: { name?: string, id?: string }) => item.name ?? item.id).join()
+    (await get(caller, url)).json()[key].map((item: { name?: string, id?: string }) => item.id ?? item.name).join()
   const expected: Record<string, string> = { all: 'docs,secret', admin: 'docs,secret', docs: 'docs', every: 'docs,secret', none: '', openid: '', echo: '' }
   for (const [caller, vacs] of Object.entries(expected)) {
     t.equal(await names('/vac', 'vacs', caller), vacs, `/vac for ${caller}`)
@@ -90,6 +91,7 @@ test('lists show what a caller may use, and the rest is answered like an unknown
   const all = await count('all')
   t.ok(all.every(length => length > 0), String(all))
   t.strictSame(await count('tools'), all)
+  t.strictSame(await count('anyTool'), all)
   t.strictSame(await count('echo'), [1, 0, 0, 1])
   t.strictSame(await count('docs'), [0, 0, 0, 0])
   t.strictSame(Object.keys((await get('echo', '/mcp/openapi.json')).json().components.schemas), ['Error', 'Result', 'InputRequired', 'files__echo_arguments'])

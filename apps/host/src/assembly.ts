@@ -68,7 +68,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
     if (entry.vectorstore !== 'folder') {
       return await once(`memory ${JSON.stringify(entry)}`, () => loadMemory(entry, settings.folder, log, loadMs))
     }
-    const { path = '.', k, index_file: index, extensions, ignore, embed = model } = entry as MemoryEntry & { extensions?: string[], ignore?: string[] }
+    const { path = '.', k, index_file: index, extensions, ignore, embed = model } = entry
     const folder = resolve(settings.folder, path)
     // errors name the object by its key, so secrets are not in it
     const server = embed === undefined ? undefined : createHash('sha256').update(JSON.stringify(openai ?? {})).digest('base64url')

@@ -59,7 +59,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   }
   const { log, prefix } = app
   const { signCards = push?.keys !== undefined, rootRpc = prefix !== '' } = read
-  const agent = { ...read.agent, version: read.agent.version ?? VERSION }
+  const { agent } = read
   // receivers of notifications compare the issuer with the URL of the card
   const publicUrl = read.publicUrl?.replace(/\/+$/, '')
   const baseUrl = (request: FastifyRequest): string =>
@@ -137,7 +137,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   await app.register(async function a2aCards (scope) {
     const title = (): string => agent.name ?? nameOf(exposed.list())
     const isFixed = publicUrl !== undefined
-    await cardRoutes(scope, { cards, seenBy, baseUrl, isFixed, unnamed: read.unnamedCard, title, version: agent.version, mcpPath: read.mcpPath })
+    await cardRoutes(scope, { cards, seenBy, baseUrl, isFixed, unnamed: read.unnamedCard, title, version: agent.version ?? VERSION, mcpPath: read.mcpPath })
   })
   await app.register(async function a2aDescription (scope) {
     const principalOf = authenticateCallers(scope, authenticate)

@@ -65,6 +65,9 @@ test('the agent has the name of the option, or that of the only VAC', async t =>
   t.match(await card({ vacs: { docs: config } }, {}), { name: 'The docs', description: 'Knows fruit.' })
   t.match(await card({ vacs: ['a', 'b'] }, {}), { name: 'Polyvac agent', description: /a, b/ })
   t.match(await card({ vacs: ['a'] }, { agent: { name: 'N', description: 'D', version: '9.9.9' } }), { name: 'N', description: 'D', version: '9.9.9' })
+  t.match(await card({ vacs: { a: { agent_version: '2.0.0' } } }, {}), { version: '2.0.0' })
+  t.match(await card({ vacs: { a: { agent_version: '2.0.0' } } }, { agent: { version: '9.9.9' } }), { version: '9.9.9' })
+  t.notMatch(await card({ vacs: { a: { agent_version: '2.0.0' }, b: {} } }, {}), { version: '2.0.0' }, 'several VACs have the version of the service')
 })
 
 test('vacNames: absent or null exposes all, an empty list none, a list only those; an unknown name is a start-up error', async t => {

@@ -39,6 +39,27 @@ test('each skill of each VAC is a tool, with the schemas of the skill', async t 
   t.throws(() => vacTools(vacsOf(), { names: ['plan'] }), { code: 'MCP_SERVER_OPTIONS', message: /has plan, which is not configured/ })
 })
 
+test('a VAC with mcp_tool is one tool of that name, and tools say what their VAC is for', async t => {
+  const described = { display_name: 'My docs', description: 'Knows the opening hours', agent: 'documents', mcp_tool: 'ask_hours' }
+  const source = vacTools(vacsOf(cited, { my_docs: described, plain: { description: 'Repeats' } }))
+  const names = (tools: ReadonlyArray<{ readonly name: string }>): string[] => tools.map(({ name }) => name)
+  const listed = await source.list()
+  t.strictSame(names(listed), ['list_available_vacs', 'get_vac_info', 'ask_hours', 'vac_query_plain', 'vac_stream_plain'])
+  t.equal(listed[2]?.description, 'Ask My docs and get the complete answer with its sources: Knows the opening hours (agent: documents)')
+  t.equal(listed[4]?.description, 'Talk with plain and read the answer while it is made: Repeats')
+  for (const name of ['ask_hours', 'vac_query_my_docs']) {
+    t.match((await source.call(name, { query: 'When?' }, callContext())).structuredContent, { answer: 'At nine [1].' }, name)
+    t.ok(source.mayUse?.('tools', name, { owner: 'a', scopes: ['vac:my_docs'] }))
+    t.notOk(source.mayUse?.('tools', name, { owner: 'a', scopes: ['vac:plain'] }))
+  }
+  t.match((await source.call('get_vac_info', { vector_name: 'my_docs' }, callContext())).structuredContent, { tools: ['ask_hours'] })
+  t.strictSame(names(await vacTools(vacsOf(cited, { my_docs: described })).list()), ['ask_hours'], 'an agent is one tool')
+  t.strictSame(names(await vacTools(vacsOf(cited, { my_docs: { mcp_tool: 'vac_stream_my_docs' } })).list()), ['vac_stream_my_docs'])
+  for (const name of ['vac_query_plain', 'get_vac_info']) {
+    t.throws(() => vacTools(vacsOf(cited, { my_docs: { mcp_tool: name }, plain: {} })), { code: 'MCP_SERVER_OPTIONS', message: `"${name}"; change the` })
+  }
+})
+
 test('the result of a tool fits its output schema and links its sources', async t => {
   const source = vacTools(vacsOf())
   const tools = new Map((await source.list()).map(tool => [tool.name, tool]))

@@ -13,7 +13,7 @@ const AuthConfig = Type.Object({
   tokens: Type.Optional(Type.Array(Type.Object({
     owner: Type.String({ minLength: 1, description: 'whom the token names' }),
     sha256: Type.String({ description: 'SHA-256 of the token, in hexadecimal; `polyvac token` prints it' }),
-    scopes: Type.Optional(Type.Array(Scope, { description: 'list of vac:<name>, vac:*, tool:<server>, tool:<server>__<tool>, admin; default: all but admin' }))
+    scopes: Type.Optional(Type.Array(Scope, { description: 'list of vac:<name>, vac:*, tool:<server>, tool:<server>__<tool>, tool:*, admin; default: all but admin' }))
   }, { additionalProperties: false }), { minItems: 1, description: 'static bearer tokens, as hashes' })),
   jwt: Type.Optional(Type.Object({
     issuer: Type.String({ description: 'issuer, exactly as tokens name it' }),

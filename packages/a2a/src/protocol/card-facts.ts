@@ -1,5 +1,5 @@
 import type { Vac } from '@polyvac/core'
-import { skillsOf } from '@polyvac/core/plugin'
+import { skillsOf, VERSION } from '@polyvac/core/plugin'
 import type { AgentExtension } from './extensions.js'
 
 /** The facts of an agent for the cards of every version. */
@@ -32,17 +32,19 @@ const OUTPUT_MODES: readonly string[] = ['text/plain', 'application/json']
 
 const KINDS = { query: 'Ask', stream: 'Talk with', memory: 'Search' } as const
 
-export interface CardSource extends Omit<PublicCardFacts, 'skills' | 'outputModes' | 'name' | 'description'> {
+export interface CardSource extends Omit<PublicCardFacts, 'skills' | 'outputModes' | 'name' | 'description' | 'version'> {
   readonly vacs: readonly Vac[]
   readonly name?: string | undefined
   readonly description?: string | undefined
+  readonly version?: string | undefined
 }
 
-export function cardFacts ({ vacs, name, description, ...facts }: CardSource): PublicCardFacts {
+export function cardFacts ({ vacs, name, description, version, ...facts }: CardSource): PublicCardFacts {
   return {
     ...facts,
     name: facts.tenant === undefined ? name ?? nameOf(vacs) : nameOf(vacs),
     description: facts.tenant === undefined ? description ?? descriptionOf(vacs) : descriptionOf(vacs),
+    version: facts.tenant === undefined ? version ?? versionOf(vacs) : versionOf(vacs, version),
     outputModes: OUTPUT_MODES,
     skills: vacs.flatMap(vac => skillsOf(vac).map(({ kind, name: id, description }) => ({
       id,
@@ -60,6 +62,11 @@ export function nameOf (vacs: readonly Vac[]): string {
 export function descriptionOf (vacs: readonly Vac[]): string {
   if (vacs.length === 1) return (vacs[0] as Vac).config.description ?? `Answers as ${shownName(vacs[0] as Vac)}.`
   return vacs.length === 0 ? 'Exposes no VAC.' : `Answers as ${vacs.map(shownName).join(', ')}.`
+}
+
+/** The version of the only VAC. */
+export function versionOf (vacs: readonly Vac[], fallback = VERSION): string {
+  return (vacs.length === 1 ? vacs[0]?.config.agent_version : undefined) ?? fallback
 }
 
 function shownName ({ name, config }: Vac): string {

@@ -38,10 +38,14 @@ export function mayUse (principal: Principal | undefined, thing: Thing): boolean
   if ('vac' in thing) return scopes.includes('vac:*') || (thing.vac !== undefined && scopes.includes(`vac:${thing.vac}`))
   if ('someOf' in thing) {
     const { someOf: server } = thing
-    return scopes.includes(`tool:${server}`) || scopes.some(scope => scope.startsWith(`tool:${server}__`))
+    return mayUseServer(scopes, server) || scopes.some(scope => scope.startsWith(`tool:${server}__`))
   }
   const { server, tool } = thing
-  return scopes.includes(`tool:${server}`) || (tool !== undefined && scopes.includes(`tool:${server}__${tool}`))
+  return mayUseServer(scopes, server) || (tool !== undefined && scopes.includes(`tool:${server}__${tool}`))
+}
+
+function mayUseServer (scopes: readonly string[], server: string): boolean {
+  return scopes.includes('tool:*') || scopes.includes(`tool:${server}`)
 }
 
 /**

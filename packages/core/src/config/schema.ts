@@ -5,6 +5,8 @@ export const MemoryEntry = Type.Object({
   vectorstore: Type.String({ description: '`folder`, or the path of a module that exports a memory' }),
   path: Type.Optional(Type.String({ description: 'folder of documents, relative to this file' })),
   k: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'passages taken for an answer' })),
+  extensions: Type.Optional(Type.Array(Type.String(), { description: 'extensions of the files of a folder, with the dot' })),
+  ignore: Type.Optional(Type.Array(Type.String(), { description: 'patterns of files of a folder to leave out, as in a `.gitignore`' })),
   index_file: Type.Optional(Type.String({
     minLength: 1, description: 'file of the index of a folder, relative to this file, or `:memory:`; default: in `.polyvac` next to the folder'
   })),
@@ -15,9 +17,13 @@ export type MemoryEntry = Static<typeof MemoryEntry>
 /** One VAC. Keys that are not named here are kept, handed to the interpreter, and warned about once. */
 export const VacConfig = Type.Object({
   display_name: Type.Optional(Type.String({ description: 'shown to people; becomes the skill description' })),
-  description: Type.Optional(Type.String({ description: 'shown to people; default: `display_name`' })),
+  description: Type.Optional(Type.String({ description: 'what the VAC is for; shown to people, models and agents; default: `display_name`' })),
   model: Type.Optional(Type.String({ description: 'language model; `extractive` or absent: answers without one' })),
   agent: Type.Optional(Type.String({ description: 'kind of agent, mentioned in capability descriptions' })),
+  agent_version: Type.Optional(Type.String({ minLength: 1, description: 'version of the agent, for its cards; default: that of Polyvac' })),
+  mcp_tool: Type.Optional(Type.String({
+    pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'name of the only tool of the VAC over MCP; default: a tool for each of its skills, such as vac_query_<name>'
+  })),
   llm: Type.Optional(Type.String({ description: 'language model provider' })),
   interpreter: Type.Optional(Type.String({ description: 'built-in name or module path, only for this VAC' })),
   memory: Type.Optional(Type.Array(Type.Record(Type.String(), MemoryEntry, { minProperties: 1, maxProperties: 1 }), {

@@ -6,7 +6,7 @@ import { equalKeys, excessOf, isTooLarge } from './bounds.js'
 import { ConfigError, frameProblem, MAX_CONFIG_PROBLEMS, type ConfigProblem, type RefusedAuth } from './problem.js'
 import { adoptClientFile, withoutComments } from './client-file.js'
 import { readClientVariables, type ClientInputs } from './client-variables.js'
-import { configFile, McpServerConfig, VacConfig, VacConfigFile } from './schema.js'
+import { configFile, McpServerConfig, MemoryEntry, VacConfig, VacConfigFile } from './schema.js'
 import { isModulePath } from './module-path.js'
 import { interpolate } from './interpolate.js'
 import { isRecord } from '../basics/is-record.js'
@@ -193,26 +193,36 @@ class Check implements FileCheck {
     }
     const { vac } = value as { vac?: unknown }
     for (const [name, entry] of isRecord(vac) ? Object.entries(vac) : []) {
-      for (const key of isRecord(entry) ? Object.keys(entry) : []) {
-        if (key in VacConfig.properties || key.startsWith('x-')) continue
-        if (!this.#mayWarn) return
-        const near = nearest(key, Object.keys(VacConfig.properties))
-        const warning = `unknown key ${quoteName(key)} in vac.${name}, kept for the interpreter`
-        this.warnings.push(this.#problemForKey(['vac', name, key], warning, didYouMean(near)))
-      }
+      if (isRecord(entry)) this.#warnOfKeys(entry, VacConfig, ['vac', name], 'kept for the interpreter')
+    }
+  }
+
+  #warnOfKeys (entry: Readonly<Record<string, unknown>>, { properties }: TObject, path: Path, what: string): void {
+    for (const key of Object.keys(entry)) {
+      if (key in properties || key.startsWith('x-')) continue
+      if (!this.#mayWarn) return
+      const warning = `unknown key ${quoteName(key)} in ${path.join('.')}, ${what}`
+      this.warnings.push(this.#problemForKey([...path, key], warning, didYouMean(nearest(key, Object.keys(properties)))))
     }
   }
 
   /** Checks references to interpreters and vectorstores, on the tree: one wrong part does not hide others. */
   names (vacs: Readonly<Record<string, unknown>>, { interpreters, vectorstores }: ConfigOptions): void {
+    // @keyed none: names in the configuration, of one check
+    const tools = new Set<unknown>()
     for (const [name, entry] of Object.entries(vacs)) {
       if (!isRecord(entry)) continue
+      const { mcp_tool: tool } = entry
+      if (tool !== undefined && tools.has(tool)) this.report(['vac', name, 'mcp_tool'], 'another VAC has a tool of this name')
+      tools.add(tool)
       this.mustBeOneOf(entry.interpreter, interpreters, ['vac', name, 'interpreter'], 'built-in interpreter', true)
       for (const [i, stores] of Array.isArray(entry.memory) ? entry.memory.entries() : []) {
         for (const [label, store] of isRecord(stores) ? Object.entries(stores) : []) {
           if (isRecord(store)) {
             const path = ['vac', name, 'memory', i, label, 'vectorstore']
             this.mustBeOneOf(store.vectorstore, vectorstores, path, 'built-in vectorstore', true)
+            // a module may read other keys
+            if (vectorstores?.includes(String(store.vectorstore)) === true) this.#warnOfKeys(store, MemoryEntry, path.slice(0, -1), 'not read')
           }
         }
       }

@@ -81,8 +81,14 @@ export const MemorySearchResult = Type.Object({
 }, { title: 'MemorySearchResult' })
 export type MemorySearchResult = Static<typeof MemorySearchResult>
 
-/** The names that the description of a skill has. */
-interface Names { readonly title: string, readonly model: string | undefined, readonly agent: string | undefined }
+/** What the description of a skill names. */
+interface Named {
+  readonly title: string
+  /** What the VAC is for; empty where its configuration has no description. */
+  readonly purpose: string
+  readonly model: string | undefined
+  readonly agent: string | undefined
+}
 
 /** The skills of a VAC, the same in A2A and MCP: prefix of the name, input schema, output schema, description. */
 export const SKILLS = {
@@ -90,27 +96,27 @@ export const SKILLS = {
     prefix: 'vac_query_',
     input: QueryInput,
     output: QueryResult,
-    describe: ({ title, model = 'not named', agent }: Names) =>
-      `Ask ${title} and get the complete answer with its sources (model: ${model}${agent === undefined ? '' : `, agent: ${agent}`})`
+    describe: ({ title, purpose, model, agent }: Named) =>
+      `Ask ${title} and get the complete answer with its sources${purpose}${inBrackets({ model, agent })}`
   },
   stream: {
     prefix: 'vac_stream_',
     input: StreamInput,
     output: StreamResult,
-    describe: ({ title, agent }: Names) =>
-      `Talk with ${title}${agent === undefined ? '' : ` (agent: ${agent})`} and read the answer while it is made`
+    describe: ({ title, purpose, agent }: Named) =>
+      `Talk with ${title} and read the answer while it is made${purpose}${inBrackets({ agent })}`
   },
   memory: {
     prefix: 'vac_memory_search_',
     input: MemorySearchInput,
     output: MemorySearchResult,
-    describe: ({ title }: Names) => `Search the knowledge base of ${title}`
+    describe: ({ title, purpose }: Named) => `Search the knowledge base of ${title}${purpose}`
   }
 } as const satisfies Record<string, {
   readonly prefix: string
   readonly input: TObject
   readonly output: TObject
-  readonly describe: (vac: Names) => string
+  readonly describe: (vac: Named) => string
 }>
 
 export type SkillKind = keyof typeof SKILLS
@@ -177,7 +183,14 @@ class VacSkill implements Skill {
   }
 
   get description (): string {
-    const { display_name: title = this.vac.name, model, agent } = this.vac.config
-    return SKILLS[this.kind].describe({ title, model, agent })
+    const { display_name: title = this.vac.name, description, model, agent } = this.vac.config
+    const purpose = description === undefined || description === title ? '' : `: ${description}`
+    return SKILLS[this.kind].describe({ title, purpose, model, agent })
   }
+}
+
+/** The values that are known, each with its name. */
+function inBrackets (values: Readonly<Record<string, string | undefined>>): string {
+  const known = Object.entries(values).flatMap(([name, value]) => value === undefined ? [] : [`${name}: ${value}`])
+  return known.length === 0 ? '' : ` (${known.join(', ')})`
 }

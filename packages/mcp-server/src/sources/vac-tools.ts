@@ -1,4 +1,4 @@
-import { VacInfo, type Vacs } from '@polyvac/core'
+import { VacInfo, type Vac, type Vacs } from '@polyvac/core'
 import {
   exposedVacs, findSkill, formerToolName, milliseconds, optional, readOptions, SKILLS, skillsOf, texts, toolName, vacInfo,
   VacNotFoundError, vacsFor,
@@ -56,8 +56,9 @@ const INFO: ToolDefinition = {
 
 /**
  * A source of VACs as tools: `vac_query_<vac>`, `vac_stream_<vac>` with its text as progress notifications,
- * `vac_memory_search_<vac>` for a VAC with a memory, `list_available_vacs` and `get_vac_info`. A failure of an
- * interpreter is a result with `isError`.
+ * `vac_memory_search_<vac>` for a VAC with a memory, `list_available_vacs` and `get_vac_info`. A VAC with `mcp_tool` is
+ * the one tool of that name, which answers as `vac_query_<vac>`; where all have one, the last two tools are left out.
+ * A failure of an interpreter is a result with `isError`.
  * @throws MCP_SERVER_OPTIONS
  * @example
  * const vacs = createVacs({ vacs: ['docs'], streamInterpreter })
@@ -66,26 +67,37 @@ const INFO: ToolDefinition = {
 export function vacTools (vacs: Vacs, options: VacToolsOptions = {}): ToolSource {
   const { names, timeoutMs } = readOptions(VAC_TOOLS_OPTIONS, options, McpServerOptionsError, 'vacTools')
   const exposed = exposedVacs(vacs, names, problem => new McpServerOptionsError(`the \`names\` of vacTools ${problem}`))
+  const all = [LIST, INFO, ...exposed.list().flatMap(toolsOf)].map(({ name }) => name)
+  const twice = all.find((name, i) => all.indexOf(name) !== i)
+  if (twice !== undefined) throw new McpServerOptionsError(`two tools have the name ${JSON.stringify(twice)}; change the \`mcp_tool\` of a VAC`)
   return {
     list () {
-      const skills = exposed.list().flatMap(skillsOf)
-      return skills.length === 0 ? [] : [LIST, INFO, ...skills.map(toDefinition)]
+      const listed = exposed.list()
+      const isListed = listed.some(({ config }) => config.mcp_tool === undefined)
+      return [...isListed ? [LIST, INFO] : [], ...listed.flatMap(toolsOf)]
     },
     call (name, args, context) {
       const seen = vacsFor(exposed, context.principal, context.log)
       if (name === LIST.name) return structured({ vacs: seen.list().map(vacInfo) })
       if (name === INFO.name) return describe(seen, String(args.vector_name))
-      const skill = findSkill(seen, name) ?? skillNamed(seen, name)
+      const skill = skillOfTool(seen, name)
       if (skill === undefined) throw new VacNotFoundError(JSON.stringify(name), `${LIST.name} lists all`)
       return callSkill(skill, args, context, timeoutMs)
     },
     mayUse (_kind, name, principal) {
       const seen = vacsFor(exposed, principal)
       if (name === LIST.name || name === INFO.name) return seen.list().length > 0
-      return findSkill(seen, name) !== undefined || skillNamed(seen, name) !== undefined
+      return skillOfTool(seen, name) !== undefined
     },
     onChange: listener => vacs.onReplace(() => { listener(['tools']) })
   }
+}
+
+/** The tools of a VAC: one for each skill, or the one that its configuration names. */
+function toolsOf (vac: Vac): ToolDefinition[] {
+  const { mcp_tool: name } = vac.config
+  const skills = skillsOf(vac)
+  return name === undefined ? skills.map(toDefinition) : [{ ...toDefinition(skills[0]!), name, formerName: name }]
 }
 
 function toDefinition ({ kind, name, vac, description }: Skill): ToolDefinition {
@@ -97,16 +109,18 @@ function toDefinition ({ kind, name, vac, description }: Skill): ToolDefinition 
   return { ...names, title, description, ...schemas, annotations, taskSupport }
 }
 
-/** A skill whose name clients do not accept, by the name of its tool. */
-function skillNamed (exposed: ExposedVacs, name: string): Skill | undefined {
-  return exposed.list().flatMap(skillsOf).find(skill => toolName(skill.name) === name)
+/** The skill of a tool. A name of a skill that clients refuse has another form; skills can be called by name, too. */
+function skillOfTool (exposed: ExposedVacs, name: string): Skill | undefined {
+  const vac = exposed.list().find(({ config }) => config.mcp_tool === name)
+  if (vac !== undefined) return skillsOf(vac)[0]
+  return findSkill(exposed, name) ?? exposed.list().flatMap(skillsOf).find(skill => toolName(skill.name) === name)
 }
 
 /** @throws VAC_NOT_FOUND (404) */
 function describe (exposed: ExposedVacs, name: string): ToolResult {
   if (!exposed.has(name)) throw new VacNotFoundError(JSON.stringify(name), `${LIST.name} lists all`)
   const vac = exposed.get(name)
-  return structured({ ...vacInfo(vac), tools: skillsOf(vac).map(skill => toolName(skill.name)) })
+  return structured({ ...vacInfo(vac), tools: toolsOf(vac).map(({ name }) => name) })
 }
 
 function structured (structuredContent: object): ToolResult {

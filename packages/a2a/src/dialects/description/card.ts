@@ -1,7 +1,7 @@
 import type { Vac } from '@polyvac/core'
 import { SKILLS, skillsOf, type Skill } from '@polyvac/core/plugin'
 import { Type, type Static } from '@sinclair/typebox'
-import { descriptionOf, nameOf } from '../../protocol/card-facts.js'
+import { descriptionOf, nameOf, versionOf } from '../../protocol/card-facts.js'
 
 const SkillCard = Type.Object({
   name: Type.String(),
@@ -31,7 +31,7 @@ export type AgentCard = Static<typeof AgentCard>
 export interface CardFacts {
   readonly vacs: readonly Vac[]
   readonly url: string
-  readonly version: string
+  readonly version?: string | undefined
   readonly name?: string | undefined
   readonly description?: string | undefined
   /** The URL of the keys, for receivers of push notifications; undefined where push is off. */
@@ -39,7 +39,7 @@ export interface CardFacts {
 }
 
 export function agentCard (facts: CardFacts): AgentCard {
-  const { vacs, url, version, name = nameOf(vacs), description = descriptionOf(vacs), jwksUrl } = facts
+  const { vacs, url, version = versionOf(vacs), name = nameOf(vacs), description = descriptionOf(vacs), jwksUrl } = facts
   const push = { push_notifications: jwksUrl !== undefined, ...(jwksUrl === undefined ? {} : { jwks_url: jwksUrl }) }
   return {
     name,

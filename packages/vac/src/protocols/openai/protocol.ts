@@ -1,4 +1,4 @@
-import { eventText, InvalidRequestError } from '@polyvac/core/protocol'
+import { eventText, InvalidRequestError, vacInfo } from '@polyvac/core/protocol'
 import { Type, type Static } from '@sinclair/typebox'
 import type { Vac } from '@polyvac/core'
 import { askRoute, EVENT_STREAM, readRoute, VectorName, type Asked, type ChatProtocol } from '../../protocol.js'
@@ -25,7 +25,7 @@ const routes = [
     method: 'GET',
     path: '/models',
     schema: { operationId: 'listModels', summary: 'List the VACs as models', tags, response: { 200: ModelList } },
-    read: ({ vacs }) => ({ object: 'list', data: vacs.list().map(({ name }) => toModel(name)) })
+    read: ({ vacs }) => ({ object: 'list', data: vacs.list().map(toModel) })
   }),
 
   readRoute({
@@ -38,7 +38,7 @@ const routes = [
       params: Type.Object({ model: Type.String() }),
       response: { 200: Model, '4xx': OpenAiError }
     },
-    read: ({ vac, params }) => toModel(vac(params.model).name)
+    read: ({ vac, params }) => toModel(vac(params.model))
   }),
 
   askRoute({
@@ -58,8 +58,9 @@ const routes = [
   })
 ]
 
-function toModel (id: string): Static<typeof Model> {
-  return { id, object: 'model', created: CREATED, owned_by: 'polyvac' }
+function toModel (vac: Vac): Static<typeof Model> {
+  const { name: id, display_name: name, description } = vacInfo(vac)
+  return { id, object: 'model', created: CREATED, owned_by: 'polyvac', name, description }
 }
 
 function modelOf ({ model = '' }: ChatCompletionRequest): string {

@@ -57,7 +57,12 @@ export const ChatCompletion = Type.Object({
 export type ChatCompletion = Static<typeof ChatCompletion>
 
 export const Model = Type.Object({
-  id: Type.String(), object: Type.Literal('model'), created: Type.Integer(), owned_by: Type.String()
+  id: Type.String(),
+  object: Type.Literal('model'),
+  created: Type.Integer(),
+  owned_by: Type.String(),
+  name: Type.String({ description: 'display name of the VAC' }),
+  description: Type.String({ description: 'what the VAC is for' })
 }, { $id: 'OpenAiModel', title: 'Model' })
 
 export const ModelList = Type.Object({
