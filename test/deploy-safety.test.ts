@@ -1,4 +1,5 @@
 import { parseConfig } from '@polyvac/host'
+import { validate, ValidationSeverity } from 'dockerfile-utils'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -53,6 +54,7 @@ test('the files are found: two Dockerfiles, two of Compose, two manifests', t =>
 for (const { file, text, isWhole } of dockerfiles) {
   test(`${short(file)} builds an image without secrets, in layers, for a user with a number`, t => {
     t.notMatch(text, /allow-unauthenticated/)
+    t.strictSame(validate(text, { deprecatedMaintainer: ValidationSeverity.ERROR, instructionCasing: ValidationSeverity.ERROR }).map(({ message, range }) => `${range.start.line + 1}: ${message}`), [], 'dockerfile-utils finds nothing')
     const lines = text.replaceAll('\\\n', ' ').split('\n').map(line => line.trim()).filter(line => line !== '' && !line.startsWith('#'))
     t.match(lines.findLast(line => /^USER /i.test(line)), /^USER [1-9]\d*:[1-9]\d*$/, 'the last USER is a number, and not 0')
     for (const line of lines.filter(line => /^(?:ENV|ARG) /i.test(line))) t.notMatch(line, new RegExp(`^(?:ENV|ARG)\\s+.*(?:${SECRET.source})\\w*[= ]`, 'i'))
