@@ -47,22 +47,17 @@ function upstream () {
   return { path, body: { ...body, params: { ...body.params, name, arguments: read } }, headers: { ...headers, 'mcp-name': name } }
 }
 
-function streamed () {
-  const { body, ...request } = a2a.ask['A2A 1.0'](question, 'demo')
-  return { ...request, body: { ...body, method: 'SendStreamingMessage' } }
-}
-
 /** `[what, its package, the request]` */
 const ROWS = [
-  ['`POST /vac/streaming/<name>/sse`', 'vac', () => direct.ask.events(question, 'demo')],
-  ['`POST /openai/v1/chat/completions`, streamed', 'vac', () => openai.ask.events(question, 'demo')],
+  ['`POST /vac/streaming/<name>/sse`', 'vac', () => direct.stream.events(question, 'demo')],
+  ['`POST /openai/v1/chat/completions`, streamed', 'vac', () => openai.stream.events(question, 'demo')],
   ['`GET /vac/<name>/search`', 'vac', () => ({ path: `/vac/docs/search?q=${encodeURIComponent(question)}` })],
   ['`POST /vac/<name>`, of documents', 'vac', () => direct.ask.whole(question, 'docs')],
   ['`POST /mcp/call`', 'mcp-gateway', () => ({ path: '/mcp/call', body: { server: 'files', tool: 'read_text_file', arguments: read } })],
   ['`POST /mcp`, a VAC as a tool', 'mcp-server', () => mcp.ask.vac_query(question, 'demo')],
   ['`POST /mcp`, a tool of an external server', 'mcp-server', upstream],
-  ['`POST /a2a/tasks/sendSubscribe`', 'a2a', () => a2a.ask['tasks/sendSubscribe'](question, 'demo')],
-  ['`POST /a2a`, `SendStreamingMessage`', 'a2a', streamed]
+  ['`POST /a2a/tasks/sendSubscribe`', 'a2a', () => a2a.stream['tasks/sendSubscribe'](question, 'demo')],
+  ['`POST /a2a`, `SendStreamingMessage`', 'a2a', () => a2a.stream.SendStreamingMessage(question, 'demo')]
 ]
 
 /** The functions of Polyvac that `send` calls, by file and place; bodies of modules do not count. */

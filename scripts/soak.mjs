@@ -17,7 +17,6 @@ const INTERVAL_MS = 50
 const WARM_UP_MS = 10_000
 const REST_MS = 120_000
 
-const message = (text, more = {}) => ({ messageId: `m${Math.random()}`, ...more, parts: [{ text, ...more.kind !== undefined && { kind: 'text' } }] })
 const query = 'flow 20 2'
 
 /** One request of each kind; `host` is its address, `push` that of a receiver. */
@@ -27,8 +26,6 @@ const KINDS = {
     return post(host, path, body, headers)
   }])),
   documents: host => post(host, '/vac/docs', { user_input: 'Who counts the ships?' }),
-  streamOf03: host => post(host, '/a2a', rpc('message/stream', { message: message(query, { kind: 'message', role: 'user' }) })),
-  streamOf1: host => post(host, '/a2a', rpc('SendStreamingMessage', { message: message(query, { role: 'ROLE_USER' }) }), { 'a2a-version': '1.0' }),
   async cancel (host) {
     const taskId = jsonOf(await post(host, '/a2a/tasks/send', task('wait 5000', 'vac_stream_agent')))?.result?.taskId
     return await post(host, '/a2a/tasks/cancel', rpc('tasks/cancel', { taskId }))

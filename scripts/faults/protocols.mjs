@@ -1,6 +1,6 @@
 // Requests of the other protocols. Each resolves to `{ response, value }`; `value` is undefined where the answer is not
 // the expected one.
-import { forms, PROBES } from '../../test/probes/index.mjs'
+import { forms } from '../../test/probes/index.mjs'
 import { jsonOf, mcpSession, post, rpc } from '../attack/client.mjs'
 
 const MAX_MS = 15_000
@@ -10,12 +10,9 @@ const HEARD = 'heard: hello'
 const valueOf = (response, isExpected, value = true) => ({ response, value: response.status === 200 && isExpected ? value : undefined })
 const hears = response => valueOf(response, response.text.includes(HEARD))
 
-/** A2A has tasks, which are checked one by one. */
-const { a2a: _a2a, ...others } = PROBES
-
-/** Calls that leave nothing behind. */
+/** Calls that leave nothing behind: tasks are checked one by one. */
 export const CALLS = {
-  ...Object.fromEntries(forms(others).map(([what, ask]) => [what, async url => {
+  ...Object.fromEntries(forms().filter(([, , { isTask }]) => isTask !== true).map(([what, ask]) => [what, async url => {
     const { path, body, headers } = ask('hello', 'agent')
     return hears(await post(url, path, body, headers, alone))
   }])),

@@ -4,25 +4,41 @@ export interface ProbeRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+export type Ask = (text: string, vac: string) => ProbeRequest
+
 /** How a test asks a VAC over a protocol, and reads the responses. */
 export interface Probe {
-  /** A question to a VAC, by the form of its answer. */
-  readonly ask: Readonly<Record<string, (text: string, vac: string) => ProbeRequest>>
+  /** Whether an answer is a task: it goes on when its reader leaves, and is kept. */
+  readonly isTask?: boolean
+  /** A question to a VAC whose answer comes whole, by the form of the answer. */
+  readonly ask: Readonly<Record<string, Ask>>
+  /** The same with a stream as the answer. */
+  readonly stream: Readonly<Record<string, Ask>>
   /** The text of the answer in a response of any form. */
   textOf (body: string): string | undefined
+  /** The text that the events of a stream bring piece by piece. */
+  piecesOf (body: string): string
   /** The error of a response of any form. */
   errorOf (body: string): { readonly code?: unknown, readonly message: string } | undefined
+  /** The usage that the interpreter reports, in a response of any form that has it. */
+  usageOf (body: string): unknown
 }
 
 export const PROBES: Readonly<Record<'direct' | 'openai' | 'a2a' | 'mcp', Probe>>
 
-/** Every form of every protocol. A request that the second item makes is sent once. */
-export function forms (probes?: Readonly<Record<string, Probe>>):
+type Probes = Readonly<Record<string, Probe>>
+type Kinds = ReadonlyArray<'ask' | 'stream'>
+
+/** Every form of every protocol, or only those of a kind. A request that the second item makes is sent once. */
+export function forms (probes?: Probes, kinds?: Kinds):
 Array<[what: string, ask: (text: string, vac: string) => Required<ProbeRequest>, probe: Probe]>
+
+/** A question in every form of every protocol, or only in those of a kind. */
+export function questions (text: string, vac: string, probes?: Probes, kinds?: Kinds):
+Array<[what: string, request: Required<ProbeRequest>, probe: Probe]>
+
+/** A question for each path, by the path. */
+export function questionsByPath (text: string, vac: string): Map<string, Required<ProbeRequest>>
 
 /** The paths to which questions to a VAC are posted, each once. */
 export function pathsOf (vac: string): string[]
-
-/** A question in every form of every protocol. */
-export function questions (text: string, vac: string, probes?: Readonly<Record<string, Probe>>):
-Array<[what: string, request: Required<ProbeRequest>, probe: Probe]>

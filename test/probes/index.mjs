@@ -8,17 +8,20 @@ import { openai } from './openai.mjs'
 export const PROBES = { direct, openai, a2a, mcp }
 
 /** Every form of every protocol: `[what, ask, probe]`. A request that `ask` makes is sent once. */
-export function forms (probes = PROBES) {
-  return Object.entries(probes).flatMap(([name, probe]) =>
-    Object.entries(probe.ask).map(([form, ask]) => [`${name}: ${form}`, (text, vac) => ({ headers: {}, ...ask(text, vac) }), probe]))
+export function forms (probes = PROBES, kinds = ['ask', 'stream']) {
+  return Object.entries(probes).flatMap(([name, probe]) => kinds.flatMap(kind => Object.entries(probe[kind]).map(([form, ask]) =>
+    [`${name}: ${form}`, (text, vac) => ({ headers: {}, ...ask(text, vac) }), probe])))
 }
 
 /** A question in every form of every protocol: `[what, { path, body, headers }, probe]`. */
-export function questions (text, vac, probes = PROBES) {
-  return forms(probes).map(([what, ask, probe]) => [what, ask(text, vac), probe])
+export function questions (text, vac, probes = PROBES, kinds = undefined) {
+  return forms(probes, kinds).map(([what, ask, probe]) => [what, ask(text, vac), probe])
+}
+
+/** A question for each path, by the path: `{ path, body, headers }`. */
+export function questionsByPath (text, vac) {
+  return new Map(questions(text, vac).reverse().map(([, request]) => [request.path, request]))
 }
 
 /** The paths to which questions to a VAC are posted, each once. */
-export function pathsOf (vac) {
-  return [...new Set(questions('x', vac).map(([, { path }]) => path))]
-}
+export const pathsOf = vac => [...questionsByPath('x', vac).keys()]

@@ -14,7 +14,10 @@ const call = (kind, meta) => (text, vac) => {
 const messageOf = body => jsonOf(body) ?? eventsOf(body).at(-1)?.data
 
 export const mcp = {
-  ask: { vac_query: call('query'), vac_stream: call('stream', { progressToken: 'p' }) },
+  ask: { vac_query: call('query') },
+  stream: { vac_stream: call('stream', { progressToken: 'p' }) },
   textOf: body => messageOf(body)?.result?.content?.[0]?.text,
-  errorOf: body => messageOf(body)?.error ?? (messageOf(body)?.result?.isError === true ? { message: messageOf(body).result.content[0].text } : undefined)
+  piecesOf: body => eventsOf(body).map(({ data }) => data.method === 'notifications/progress' ? data.params.message : '').join(''),
+  errorOf: body => messageOf(body)?.error ?? (messageOf(body)?.result?.isError === true ? { message: messageOf(body).result.content[0].text } : undefined),
+  usageOf: body => messageOf(body)?.result?._meta?.['polyvac/usage']
 }

@@ -1,17 +1,13 @@
 import { eventsOf, jsonOf } from './events.mjs'
 
-const path = '/openai/v1/chat/completions'
-const question = (text, model) => ({ model, messages: [{ role: 'user', content: text }] })
+const form = more => (text, model) => ({ path: '/openai/v1/chat/completions', body: { model, messages: [{ role: 'user', content: text }], ...more } })
+const piecesOf = body => eventsOf(body).map(({ data }) => data.choices?.[0]?.delta.content ?? '').join('')
 
 export const openai = {
-  ask: {
-    whole: (text, vac) => ({ path, body: question(text, vac) }),
-    events: (text, vac) => ({ path, body: { ...question(text, vac), stream: true } })
-  },
-  textOf (body) {
-    const whole = jsonOf(body)
-    if (whole !== undefined) return whole.choices?.[0]?.message.content
-    return eventsOf(body).map(({ data }) => data.choices?.[0]?.delta.content ?? '').join('')
-  },
-  errorOf: body => (jsonOf(body) ?? eventsOf(body).find(({ data }) => data.error !== undefined)?.data)?.error
+  ask: { whole: form() },
+  stream: { events: form({ stream: true }), 'events with usage': form({ stream: true, stream_options: { include_usage: true } }) },
+  textOf: body => jsonOf(body) === undefined ? piecesOf(body) : jsonOf(body).choices?.[0]?.message.content,
+  piecesOf,
+  errorOf: body => (jsonOf(body) ?? eventsOf(body).find(({ data }) => data.error !== undefined)?.data)?.error,
+  usageOf: body => (jsonOf(body) ?? eventsOf(body).findLast(({ data }) => data.usage !== undefined)?.data)?.usage
 }
