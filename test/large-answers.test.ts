@@ -16,6 +16,7 @@ import { vacPlugin } from '@polyvac/vac'
 import protobuf from 'protobufjs'
 import { watchLoop } from './fixtures/loop-watch.js'
 import { testDatabase } from './fixtures/postgres.js'
+import { forms, PROBES } from './probes/index.mjs'
 
 /** The tests look at what arrives, also in a tenth of the size; `npm run bench -- loop` measures the whole. */
 const PART = process.env.POLYVAC_STEPS === undefined ? 10 : 1
@@ -69,51 +70,26 @@ async function serve (t: Test, shared?: TaskStore, push?: { readonly allow: stri
 }
 
 const rpc = (method: string, params: object): object => ({ jsonrpc: '2.0', id: 1, method, params })
-const tool = (name: string, query: string, meta: object): object =>
-  rpc('tools/call', { name, arguments: { query }, _meta: { progressToken: 'p', ...meta } })
-const MODERN = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
-const modernHeaders = (name: string): Record<string, string> =>
-  ({ accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name })
-const BATCHED = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-03-26' }
-const LEGACY = { accept: 'application/json, text/event-stream' }
+const tool = (name: string, query: string): object => rpc('tools/call', { name, arguments: { query }, _meta: { progressToken: 'p' } })
 
-/** The path, the body and the headers of a question, by protocol. */
-type Ask = (question: string) => readonly [path: string, body: object, headers?: Readonly<Record<string, string>> | undefined]
+interface Request { readonly path: string, readonly body: object, readonly headers?: Readonly<Record<string, string>> }
+type Ask = (question: string) => Request
 
-const DIRECT: Readonly<Record<string, Ask>> = {
-  'a JSON answer': q => ['/vac/docs', { user_input: q }],
-  text: q => ['/vac/streaming/docs', { user_input: q }, { accept: 'text/plain' }],
-  NDJSON: q => ['/vac/streaming/docs', { user_input: q }, { accept: 'application/x-ndjson' }],
-  'server-sent events': q => ['/vac/streaming/docs/sse', { user_input: q }],
-  'an OpenAI answer': q => ['/openai/v1/chat/completions', { model: 'docs', messages: [{ role: 'user', content: q }] }],
-  'an OpenAI stream': q => ['/openai/v1/chat/completions', { model: 'docs', stream: true, messages: [{ role: 'user', content: q }] }],
-  'a tool result': q => ['/mcp', tool('vac_query_docs', q, {}), LEGACY],
-  'a tool result as events': q => ['/mcp', tool('vac_stream_docs', q, {}), LEGACY],
-  'a prompt': q => ['/mcp', rpc('prompts/get', { name: 'large', arguments: { text: q } }), LEGACY],
-  'a tool result of 2026-07-28': q => ['/mcp', tool('vac_query_docs', q, MODERN), modernHeaders('vac_query_docs')],
-  'a tool result of 2026-07-28 as events': q => ['/mcp', tool('vac_stream_docs', q, MODERN), modernHeaders('vac_stream_docs')]
-}
-/** The revision has no structured content, and so no sources. */
-const BATCH: Readonly<Record<string, Ask>> = {
-  'a batch of 2025-03-26': q => ['/mcp', [{ ...rpc('ping', {}), id: 2 }, rpc('tools/call', { name: 'vac_query_docs', arguments: { query: q } })], BATCHED]
-}
-
-const user = (text: string): object => ({ kind: 'message', messageId: text, role: 'user', parts: [{ kind: 'text', text }] })
-const userV1 = (text: string): object => ({ messageId: text, role: 'ROLE_USER', parts: [{ text }] })
-const V1 = { 'a2a-version': '1.0' }
-const TASKS: Readonly<Record<string, Ask>> = {
-  'tasks/send': q => ['/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_docs', input: { query: q } })],
-  'tasks/sendSubscribe': q => ['/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_docs', input: { query: q } })],
-  'message/send of 0.3': q => ['/a2a', rpc('message/send', { message: user(q), configuration: { blocking: true } })],
-  'message/stream of 0.3': q => ['/a2a', rpc('message/stream', { message: user(q) })],
-  'SendMessage of 1.0': q => ['/a2a', rpc('SendMessage', { message: userV1(q) }), V1],
-  'SendStreamingMessage of 1.0': q => ['/a2a', rpc('SendStreamingMessage', { message: userV1(q) }), V1],
-  'message:send of 1.0': q => ['/a2a/v1/message:send', { message: userV1(q) }, V1],
-  'message:stream of 1.0': q => ['/a2a/v1/message:stream', { message: userV1(q) }, V1]
-}
+const LARGE = ['answer', 'chunk', 'sources']
+const inMcp = (toBody: (question: string) => object): Ask => question => ({ path: '/mcp', body: toBody(question) })
+/** Every form with its questions, and what sessions of older revisions of MCP have besides. */
+const ROWS: ReadonlyArray<readonly [what: string, request: Ask, questions: readonly string[], revision?: string]> = [
+  ...forms().map(([what, request, { isTask }]) => [what, (q: string) => request(q, 'docs'), isTask === true ? ['odd', 'sources'] : LARGE] as const),
+  ['a task of the most characters', q => PROBES.a2a.ask['tasks/send']!(q, 'docs'), ['whole']],
+  ['a tool result', inMcp(q => tool('vac_query_docs', q)), LARGE, '2025-11-25'],
+  ['a tool result as events', inMcp(q => tool('vac_stream_docs', q)), LARGE, '2025-11-25'],
+  ['a prompt', inMcp(q => rpc('prompts/get', { name: 'large', arguments: { text: q } })), LARGE, '2025-11-25'],
+  // the revision has no structured content, and so no sources
+  ['a batch', inMcp(q => [{ ...rpc('ping', {}), id: 2 }, rpc('tools/call', { name: 'vac_query_docs', arguments: { query: q } })]), ['answer', 'chunk'], '2025-03-26']
+]
 
 /** Sends a request; returns the head of the response, its first bytes and their number: the others are not kept. */
-async function ask (port: number, [path, body, headers]: ReturnType<Ask>, method = 'POST'): Promise<{ response: IncomingMessage, bytes: number, first: string }> {
+async function ask (port: number, { path, body, headers }: Request, method = 'POST'): Promise<{ response: IncomingMessage, bytes: number, first: string }> {
   const sent = httpRequest({ port, host: '127.0.0.1', agent: false, method, path, headers: { 'content-type': 'application/json', ...headers } })
   sent.end(method === 'GET' ? undefined : JSON.stringify(body))
   const [response] = await once(sent, 'response') as [IncomingMessage]
@@ -127,31 +103,25 @@ async function ask (port: number, [path, body, headers]: ReturnType<Ask>, method
   return { response, bytes, first: String(first) }
 }
 
-/** The header that names a new session of MCP. */
-async function openSession (port: number, protocolVersion = '2025-11-25'): Promise<Record<string, string>> {
-  const hello = rpc('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } })
-  const { response: { headers } } = await ask(port, ['/mcp', hello, LEGACY])
-  return { 'mcp-session-id': String(headers['mcp-session-id']) }
+/** The headers of requests in a new session of MCP. */
+async function openSession (port: number, revision: string): Promise<Record<string, string>> {
+  const headers = { accept: 'application/json, text/event-stream' }
+  const hello = rpc('initialize', { protocolVersion: revision, capabilities: {}, clientInfo: { name: 'test', version: '1' } })
+  const { response } = await ask(port, { path: '/mcp', body: hello, headers })
+  return { ...headers, 'mcp-protocol-version': revision, 'mcp-session-id': String(response.headers['mcp-session-id']) }
 }
 
-for (const [protocols, questions] of [[DIRECT, ['answer', 'chunk', 'sources']], [BATCH, ['answer', 'chunk']], [TASKS, ['odd', 'sources']]] as const) {
-  for (const [name, request] of Object.entries(protocols)) {
-    test(`one large text as ${name} does not keep the event loop`, async t => {
-      const { port } = await serve(t)
-      const headersOf: ReadonlyMap<unknown, Record<string, string>> = new Map([
-        [LEGACY, await openSession(port)], [BATCHED, await openSession(port, '2025-03-26')]
-      ])
-      const send = (question: string): ReturnType<typeof ask> => {
-        const [path, body, headers] = request(question)
-        return ask(port, [path, body, { ...headers, ...headersOf.get(headers) }])
-      }
-      await send('warm up')
-      for (const question of name === 'tasks/send' ? [...questions, 'whole'] : questions) {
-        const { bytes } = await watchLoop(() => send(question), { what: `${question} as ${name}` })
-        t.ok(bytes >= (TEXTS[question] ?? SOURCES_TEXT).length, `the ${question} is complete`)
-      }
-    })
-  }
+for (const [what, request, questions, revision] of ROWS) {
+  test(`one large text as ${what} does not keep the event loop`, async t => {
+    const { port } = await serve(t)
+    const session = revision === undefined ? undefined : await openSession(port, revision)
+    const send = (question: string): ReturnType<typeof ask> => ask(port, { ...request(question), ...session !== undefined && { headers: session } })
+    await send('warm up')
+    for (const question of questions) {
+      const { bytes } = await watchLoop(() => send(question), { what: `${question} as ${what}` })
+      t.ok(bytes >= (TEXTS[question] ?? SOURCES_TEXT).length, `the ${question} is complete`)
+    }
+  })
 }
 
 test('one large text as a webhook does not keep the event loop', async t => {
@@ -169,12 +139,15 @@ test('one large text as a webhook does not keep the event loop', async t => {
   const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`
   const { port } = await serve(t, undefined, { allow: [host] })
   const url = `http://${host}/`
-  const requests: Readonly<Record<string, Ask>> = {
-    'the description': q => ['/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_docs', input: { query: q }, pushNotificationConfig: { url } })],
-    'A2A 0.3': q => ['/a2a', rpc('message/send', { message: user(q), configuration: { blocking: true, pushNotificationConfig: { url } } })],
-    'A2A 1.0': q => ['/a2a', rpc('SendMessage', { message: userV1(q), configuration: { taskPushNotificationConfig: { url } } }), V1]
-  }
-  for (const [name, request] of Object.entries(requests)) {
+  for (const [name, more] of Object.entries({
+    'tasks/send': { pushNotificationConfig: { url } },
+    'message/send': { configuration: { pushNotificationConfig: { url } } },
+    SendMessage: { configuration: { taskPushNotificationConfig: { url } } }
+  })) {
+    const request: Ask = question => {
+      const { body, ...rest } = PROBES.a2a.ask[name]!(question, 'docs')
+      return { ...rest, body: { ...body, params: { ...body.params as object, ...more } } }
+    }
     const send = async (question: string, least: number): Promise<void> => {
       const arrived = new Promise<void>(resolve => { received = bytes => { if (bytes > least) resolve() } })
       await ask(port, request(question))
@@ -188,12 +161,12 @@ test('one large text as a webhook does not keep the event loop', async t => {
 test('one large text in a session that replicas share does not keep the event loop', async t => {
   const url = await testDatabase(t)
   const [a, b] = [await serve(t, postgresTaskStore({ url })), await serve(t, postgresTaskStore({ url }))]
-  const headers = { ...LEGACY, ...await openSession(a.port) }
-  const send = (question: string): ReturnType<typeof ask> => ask(a.port, ['/mcp', tool('vac_stream_docs', question, {}), headers])
+  const headers = await openSession(a.port, '2025-11-25')
+  const send = (question: string): ReturnType<typeof ask> => ask(a.port, { path: '/mcp', body: tool('vac_stream_docs', question), headers })
   /** Reads all events of a stream again. @param first its first bytes, with the id of an event */
   const resume = (first: string): ReturnType<typeof ask> => {
     const id = `${/^id: (.*)_\d+$/m.exec(first)?.[1]}_0`
-    return ask(b.port, ['/mcp', {}, { ...headers, 'last-event-id': id }], 'GET')
+    return ask(b.port, { path: '/mcp', body: {}, headers: { ...headers, 'last-event-id': id } }, 'GET')
   }
   await resume((await send('warm up')).first)
   for (const question of ['odd', 'sources']) {

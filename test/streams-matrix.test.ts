@@ -13,68 +13,14 @@ import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import { until } from './fixtures/until.js'
-import { messagesOf } from './probes/events.mjs'
+import { forms, PROBES, type ProbeRequest } from './probes/index.mjs'
 
 const TEXT = 'Hi 👍🏽 日本 😀, \u{10ffff}é\n\n🇩🇪!'
 
-interface Form {
-  readonly path: string
-  readonly headers?: Record<string, string>
-  readonly body: object
-  /** The text that the bytes of a whole stream bring. */
-  readonly textOf: (body: string) => string
-  /** Whether the work goes on when its reader leaves, until it is canceled. */
-  readonly isTask?: boolean
-}
-
-type Json = Record<string, any>
-
-const dataOf = (body: string): Json[] => messagesOf(body).flatMap(({ data }) => data === '[DONE]' ? [] : [JSON.parse(data) as Json])
-const joined = (body: string, pick: (event: Json) => unknown): string => dataOf(body).map(event => pick(event) ?? '').join('')
-const partsOf = (update: Json | undefined): string => update?.artifact.parts.map(({ text = '' }: Json) => text).join('') ?? ''
-const call = (method: string, params: object): object => ({ jsonrpc: '2.0', id: 1, method, params })
-const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {}, progressToken: 'p' }
-
-const forms: Record<string, Form> = {
-  text: { path: '/vac/streaming/bot', body: { user_input: 'x', stream_only: true }, textOf: body => body },
-  SSE: { path: '/vac/streaming/bot/sse', body: { user_input: 'x' }, textOf: body => joined(body, ({ chunk }) => chunk) },
-  NDJSON: {
-    path: '/vac/streaming/bot',
-    headers: { accept: 'application/x-ndjson' },
-    body: { user_input: 'x' },
-    textOf: body => body.trimEnd().split('\n').map(line => (JSON.parse(line) as Json).chunk ?? '').join('')
-  },
-  OpenAI: {
-    path: '/openai/v1/chat/completions',
-    body: { model: 'bot', stream: true, messages: [{ role: 'user', content: 'x' }] },
-    textOf: body => joined(body, ({ choices }) => choices[0]?.delta.content)
-  },
-  'A2A 1.0': {
-    path: '/a2a',
-    headers: { 'a2a-version': '1.0' },
-    body: call('SendStreamingMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } }),
-    textOf: body => joined(body, ({ result }) => partsOf(result.artifactUpdate)),
-    isTask: true
-  },
-  'A2A 0.3': {
-    path: '/a2a',
-    body: call('message/stream', { message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'x' }] } }),
-    textOf: body => joined(body, ({ result }) => result.kind === 'artifact-update' ? partsOf(result) : ''),
-    isTask: true
-  },
-  'the service description': {
-    path: '/a2a/tasks/sendSubscribe',
-    body: call('tasks/sendSubscribe', { skillName: 'vac_stream_bot', input: { query: 'x' }, clientMetadata: {} }),
-    textOf: body => joined(body, ({ data }) => data.delta),
-    isTask: true
-  },
-  MCP: {
-    path: '/mcp',
-    headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'vac_stream_bot' },
-    body: call('tools/call', { name: 'vac_stream_bot', arguments: { query: 'x' }, _meta: meta }),
-    textOf: body => joined(body, ({ method, params }) => method === 'notifications/progress' ? params.message : '')
-  }
-}
+const FORMS: ReturnType<typeof forms> = [
+  ...forms(PROBES, ['stream']),
+  ['direct: only text', user_input => ({ path: '/vac/streaming/bot', headers: {}, body: { user_input, stream_only: true } }), { ...PROBES.direct, piecesOf: body => body }]
+]
 
 /** What the interpreter does: a test reads it. */
 interface Work { readonly begun: number, readonly ended: number }
@@ -114,7 +60,7 @@ interface Reader {
   readonly leave: { readonly cancel: () => void, readonly destroy: () => void, readonly close: () => void }
 }
 
-async function read (port: number, isHttp2: boolean, { path, headers, body }: Form): Promise<Reader> {
+async function read (port: number, isHttp2: boolean, { path, headers, body }: ProbeRequest): Promise<Reader> {
   const payload = JSON.stringify(body)
   const given = { 'content-type': 'application/json', ...headers }
   if (isHttp2) {
@@ -137,14 +83,14 @@ for (const isHttp2 of [false, true]) {
 
   test(`a text that is yielded one UTF-16 unit at a time arrives whole in every form over ${protocol}`, async t => {
     const { port, work, running } = await serve(t, isHttp2, false)
-    for (const [name, form] of Object.entries(forms)) {
-      const { stream } = await read(port, isHttp2, form)
+    for (const [name, ask, probe] of FORMS) {
+      const { stream } = await read(port, isHttp2, ask('x', 'bot'))
       const bytes: Buffer[] = []
       for await (const piece of stream) bytes.push(piece as Buffer)
       const body = Buffer.concat(bytes)
       t.ok(isUtf8(body), `${name}: the bytes are UTF-8`)
       t.notMatch(body.toString(), /\\u[dD][89a-fA-F]|\ufffd/, `${name}: no half of a pair`)
-      t.equal(form.textOf(body.toString()), TEXT, `${name}: the text`)
+      t.equal(probe.piecesOf(body.toString()), TEXT, `${name}: the text`)
     }
     await until(() => OpenStreams.count === 0 && running() === 0, 'no stream and no answer is left')
     t.equal(work.ended, work.begun)
@@ -152,15 +98,15 @@ for (const isHttp2 of [false, true]) {
 
   test(`a reader that leaves in any way ends the interpreter of every form over ${protocol}`, async t => {
     const { port, work, tasks, running } = await serve(t, isHttp2, true)
-    for (const [name, form] of Object.entries(forms)) {
+    for (const [name, ask, probe] of FORMS) {
       for (const way of ['cancel', 'destroy', 'close'] as const) {
-        const { stream, leave } = await read(port, isHttp2, form)
+        const { stream, leave } = await read(port, isHttp2, ask('x', 'bot'))
         let chars = 0
         stream.on('data', (piece: Buffer) => { chars += piece.length })
         await until(() => chars > 1_000, `${name}: text has come`)
         leave[way]()
         await until(() => OpenStreams.count === 0, `${name}, ${way}: no stream is left`)
-        if (form.isTask === true) {
+        if (probe.isTask === true) {
           t.equal(work.ended, work.begun - 1, `${name}, ${way}: the task goes on`)
           for (const { owner, id } of (await tasks.list('anyone', { states: ['working'] })).tasks) await tasks.cancel(owner, id)
         }
