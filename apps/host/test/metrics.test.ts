@@ -11,6 +11,7 @@ import { connect, type AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createHost, type HostOptions } from '../src/index.js'
 import { produceTotals } from '../src/telemetry/metric-producer.js'
+import { forms, PROBES, questions, type ProbeRequest } from '../../../test/probes/index.mjs'
 import { until } from '../../../test/fixtures/until.js'
 import { root } from '../../../test/fixtures/command.js'
 
@@ -63,12 +64,10 @@ test('GET /metrics has the metrics of all protocols, and no path, owner or conte
     server: { logger: false }
   })
   t.teardown(() => app.close())
-  const post = async (url: string, payload: object): Promise<void> => { await app.inject({ method: 'POST', url, payload }) }
-  await post('/vac/demo', { user_input: 'content-canary' })
-  await post('/vac/demo', { user_input: 'fail content-canary' })
-  await post('/vac/streaming/demo', { user_input: 'content-canary' })
-  await post('/openai/v1/chat/completions', { model: 'demo', messages: [{ role: 'user', content: 'content-canary' }] })
-  await post('/a2a/tasks/send', { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_demo', input: { query: 'content-canary' } } })
+  const post = async (url: string, payload: object, headers: Record<string, string> = {}): Promise<void> => { await app.inject({ method: 'POST', url, payload, headers }) }
+  for (const text of ['content-canary', 'fail content-canary']) {
+    for (const [, { path, body, headers }] of questions(text, 'demo')) await post(path, body, headers)
+  }
   await post('/path-canary', {})
   await post('/mcp', {})
   for (const url of ['/vac/demo/search?q=x', '/.well-known/agent-card.json', '/openapi.json']) await app.inject(url)
@@ -76,10 +75,14 @@ test('GET /metrics has the metrics of all protocols, and no path, owner or conte
   t.equal(statusCode, 200)
   t.match(headers['content-type'], 'text/plain; version=0.0.4')
   t.notMatch(payload, /canary/)
-  for (const [protocol, outcome] of [['direct', 'completed'], ['direct', 'failed'], ['openai', 'completed'], ['a2a', 'completed']] as const) {
-    t.match(payload, new RegExp(`gen_ai_client_operation_duration(_seconds)?_count\\{.*polyvac_protocol="${protocol}".*polyvac_outcome="${outcome}"`), `${protocol} ${outcome}`)
+  /** The sum of the values of a metric whose labels have all of these words. */
+  const sumOf = (name: RegExp, words: readonly string[]): number => payload.split('\n').filter(line => name.test(line) && words.every(word => line.includes(`="${word}"`)))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+  for (const [protocol, probe] of Object.entries(PROBES)) {
+    const asked = forms({ [protocol]: probe }).length
+    for (const outcome of ['completed', 'failed']) t.equal(sumOf(/^gen_ai_client_operation_duration\w*_count/, [protocol, outcome, 'demo']), asked, `${protocol} ${outcome}`)
+    t.equal(sumOf(/^gen_ai_client_token_usage\w*_sum/, [protocol, 'input']), 11 * asked, `${protocol}: tokens`)
   }
-  t.match(payload, /gen_ai_client_token_usage[^{]*_sum\{.*gen_ai_token_type="input".*\} 11\n/)
   t.match(payload, /http_server_request_duration[^{]*_count\{.*http_route="\/vac\/:vector_name".*polyvac_status_class="2xx"/)
   // each route names its protocol, whatever its path
   const protocols = new Map([...payload.matchAll(/http_server_request_duration[^{]*_count\{(.*)\}/g)].map(([, labels = '']) =>
@@ -314,8 +317,6 @@ test('an open stream of any protocol is counted, until it ends or its client lea
   })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
-  const input = { query: 'hello' }
-  const message = () => ({ messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }] })
   const post = async (path: string, body: object, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<Response> => await fetch(`${url}${path}`, {
     method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body), ...signal !== undefined && { signal }
   })
@@ -327,35 +328,23 @@ test('an open stream of any protocol is counted, until it ends or its client lea
   }
   interface Opened { readonly response: Response, readonly last: RegExp, end (): unknown }
   /** A stream of an answer of the interpreter. */
-  const answer = (path: string, body: () => object, headers?: Record<string, string>) => async (signal: AbortSignal): Promise<Opened> => {
-    const response = await post(path, body(), headers, signal)
+  const answer = (ask: () => ProbeRequest) => async (signal: AbortSignal): Promise<Opened> => {
+    const { path, body, headers } = ask()
+    const response = await post(path, body, headers, signal)
     await until(() => running.size > 0, `${path}: the interpreter runs`)
     return { response, last: /last/, end () { for (const end of running) end() } }
   }
-  const streams: Record<string, (signal: AbortSignal) => Promise<Opened>> = {
-    'text of the direct protocol': answer('/vac/streaming/demo', () => ({ user_input: 'hello' })),
-    'events of the direct protocol': answer('/vac/streaming/demo/sse', () => ({ user_input: 'hello' })),
-    OpenAI: answer('/openai/v1/chat/completions', () => ({ model: 'demo', stream: true, messages: [{ role: 'user', content: 'hello' }] })),
-    'A2A of the description': answer('/a2a/tasks/sendSubscribe', () => rpc('tasks/sendSubscribe', { skillName: 'vac_stream_demo', input })),
-    'A2A 1.0': answer('/a2a', () => rpc('SendStreamingMessage', { message: message() }), { 'a2a-version': '1.0' }),
-    MCP: answer('/mcp', () => rpc('tools/call', {
-      name: 'vac_stream_demo',
-      arguments: input,
-      _meta: {
-        progressToken: 1,
-        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientCapabilities': {},
-        'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' }
-      }
-    }), { ...mcp, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'vac_stream_demo' }),
+  const opens: Record<string, (signal: AbortSignal) => Promise<Opened>> = {
+    ...Object.fromEntries(forms(PROBES, ['stream']).map(([what, ask]) => [what, answer(() => ask('hello', 'demo'))])),
     'GET of an MCP session': async signal => {
       const headers = await openSession()
       const response = await fetch(`${url}/mcp`, { headers, signal })
       return { response, last: /data:/, end: async () => { await fetch(`${url}/mcp`, { method: 'DELETE', headers }) } }
     },
     'POST of an MCP session': async signal => {
-      const call = rpc('tools/call', { name: 'vac_stream_demo', arguments: input, _meta: { progressToken: 1 } })
-      return await answer('/mcp', () => call, await openSession())(signal)
+      const body = rpc('tools/call', { name: 'vac_stream_demo', arguments: { query: 'hello' }, _meta: { progressToken: 1 } })
+      const headers = await openSession()
+      return await answer(() => ({ path: '/mcp', body, headers }))(signal)
     },
     'POST /mcp/call': async signal => {
       // the server reports progress for two seconds, then the result
@@ -363,7 +352,7 @@ test('an open stream of any protocol is counted, until it ends or its client lea
       return { response: await post('/mcp/call', call, { accept: 'text/event-stream' }, signal), last: /event: result/, end () {} }
     }
   }
-  for (const [protocol, begin] of Object.entries(streams)) {
+  for (const [protocol, begin] of Object.entries(opens)) {
     t.equal(await open(), 0, `${protocol}: none`)
     const ended = await begin(new AbortController().signal)
     t.equal(ended.response.status, 200, protocol)

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { createHost, type HostOptions } from '../src/index.js'
 import { testDatabase } from '../../../test/fixtures/postgres.js'
 import { linesOf, recordSpans, takeSpans } from '../../../test/fixtures/traces.js'
+import { questions } from '../../../test/probes/index.mjs'
 import { until } from '../../../test/fixtures/until.js'
 
 // what leaves the process: to webhooks, to language models, and to the replica that runs a task
@@ -142,18 +143,19 @@ test('a webhook gets the traceparent of its delivery, which is linked to the req
   t.notMatch(JSON.stringify(spans.map(({ name, attributes }) => [name, attributes])), /canary/)
 })
 
-test('a language model gets the traceparent of the call, and nothing else of the caller', async t => {
+test('a language model gets the traceparent of the call in each form of each protocol, and nothing else of the caller', async t => {
   const delta = { id: 'c1', object: 'chat.completion.chunk', created: 0, model: 'parrot', choices: [{ index: 0, delta: { content: 'hello' }, finish_reason: 'stop' }] }
   const { origin, received } = await receiver(t, (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify(delta)}\n\ndata: [DONE]\n\n`)
   })
-  const app = await host(t, { vacs: { chat: { model: 'parrot', openai: { base_url: `${origin}/v1` } } }, stream_interpreter: 'openai' })
-  const { payload } = await app.inject({
-    method: 'POST', url: '/vac/chat', payload: { user_input: 'hi' }, headers: { traceparent: `00-${traceIdOf(3)}-${PARENT}-01`, baggage: 'a=canary', 'x-secret': 'canary' }
-  })
-  t.match(payload, 'hello')
-  const call = (await takeSpans()).find(({ name }) => name === 'invoke_agent chat')!.spanContext()
-  t.equal(call.traceId, traceIdOf(3))
-  t.strictSame(received.map(({ traceparent }) => traceparent), [`00-${call.traceId}-${call.spanId}-01`])
-  t.notMatch(JSON.stringify(received), /canary/)
+  const app = await host(t, { vacs: { chat: { model: 'parrot', openai: { base_url: `${origin}/v1` } } }, stream_interpreter: 'openai', enable_mcp_server: true })
+  const secrets = { traceparent: `00-${traceIdOf(3)}-${PARENT}-01`, baggage: 'a=canary', 'x-secret': 'canary' }
+  for (const [what, { path, body, headers }, probe] of questions('hi', 'chat')) {
+    const response = await app.inject({ method: 'POST', url: path, payload: body, headers: { ...headers, ...secrets } })
+    t.equal(probe.textOf(response.body), 'hello', what)
+    const { traceId, spanId } = (await takeSpans()).find(({ name }) => name === 'invoke_agent chat')!.spanContext()
+    t.equal(traceId === traceIdOf(3), probe.isTask !== true, `${what}: a task is a trace apart`)
+    t.strictSame(received.map(({ traceparent }) => traceparent), [`00-${traceId}-${spanId}-01`], what)
+    t.notMatch(JSON.stringify(received.splice(0)), /canary/, what)
+  }
 })
