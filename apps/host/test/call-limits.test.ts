@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test, type Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
 import { emptyFolder, polyvac } from '../../../test/fixtures/command.js'
+import { questions } from '../../../test/probes/index.mjs'
 
 /** It counts what runs for each owner, and ignores its signal until a question is `release`. */
 const INTERPRETER = `
@@ -64,13 +65,14 @@ async function started (t: Test, limits: object, service: object = {}) {
     return answered.status === 200 ? (await answered.json() as { answer: string }).answer : String(answered.status)
   }
   /** A raw request, whose sender may leave at any time. */
-  const send = async (path: string, text: string, headers = 'Connection: close\r\n'): Promise<Socket> => {
+  const send = async (path: string, body: object, headers: Readonly<Record<string, string>>): Promise<Socket> => {
+    const text = JSON.stringify(body)
+    const all = { host: 'localhost', authorization: `Bearer ${alice.token}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), connection: 'close', ...headers }
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     t.teardown(() => socket.destroy())
     socket.on('error', () => {}).resume()
     await once(socket, 'connect')
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${alice.token}\r\nContent-Type: application/json\r\n` +
-      `Accept: application/json, text/event-stream\r\nContent-Length: ${Buffer.byteLength(text)}\r\n${headers}\r\n${text}`)
+    socket.write(`POST ${path} HTTP/1.1\r\n${Object.entries(all).map(pair => `${pair.join(': ')}\r\n`).join('')}\r\n${text}`)
     return socket
   }
   const state = async (): Promise<State> => JSON.parse(await ask('state'))
@@ -90,8 +92,7 @@ const initialize = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { prot
 
 test('an owner has as many calls in progress as at_once allows, however it sends them and leaves', async t => {
   const { url, post, send, state, rest } = await started(t, { owner: { at_once: 2 } })
-  const session = (await post('/mcp', initialize)).headers.get('mcp-session-id')!
-  const inSession = { 'mcp-session-id': session }
+  const inSession = { 'mcp-session-id': (await post('/mcp', initialize)).headers.get('mcp-session-id')! }
 
   const batch = post('/mcp', [1, 2, 3, 4, 5, 6].map(id => call(id, 'wait')), alice, inSession)
   await until(async () => (await state()).running.alice === 2, 'two members of the batch run')
@@ -104,20 +105,20 @@ test('an owner has as many calls in progress as at_once allows, however it sends
   for (const { error } of answers.filter(({ error }) => error !== undefined)) t.match(error, { code: -32603, message: /one owner/, data: { code: 'OWNER_SHARE_USED', status: 503, retryAfter: Number } })
   await rest()
 
-  const body = { user_input: 'wait' }
-  for (const [path, given] of [
-    ['/vac/docs', body], ['/vac/streaming/docs', body], ['/vac/streaming/docs/sse', body],
-    ['/openai/v1/chat/completions', { model: 'docs', messages: [{ role: 'user', content: 'wait' }] }],
-    ['/openai/v1/chat/completions', { model: 'docs', stream: true, messages: [{ role: 'user', content: 'wait' }] }],
-    ['/mcp', call(1, 'wait')], ['/mcp', { ...call(1, 'wait'), params: { ...call(1, 'wait').params, _meta: { progressToken: 1 } } }]
-  ] as const) {
+  const older = { accept: 'application/json, text/event-stream', ...inSession }
+  for (const [what, { path, body, headers }] of [
+    // a task goes on without its request, and has a separate place
+    ...questions('wait', 'docs').filter(([, , { isTask }]) => isTask !== true),
+    ['a session of MCP', { path: '/mcp', body: call(1, 'wait'), headers: older }] as const,
+    ['a session of MCP: events', { path: '/mcp', body: { ...call(1, 'wait'), params: { ...call(1, 'wait').params, _meta: { progressToken: 1 } } }, headers: older }] as const
+  ]) {
     for (let i = 1; i <= 5; i++) {
-      const socket = await send(path, JSON.stringify(given), `Connection: close\r\nMcp-Session-Id: ${session}\r\n`)
-      if (i <= 2) await until(async () => (await state()).running.alice === i, `${path}: interpreter ${i} runs`)
-      else await until(() => socket.readableEnded || socket.closed, `${path}: it is refused`)
+      const socket = await send(path, body, headers)
+      if (i <= 2) await until(async () => (await state()).running.alice === i, `${what}: interpreter ${i} runs`)
+      else await until(() => socket.readableEnded || socket.closed, `${what}: it is refused`)
       socket.destroy()
     }
-    t.equal((await state()).running.alice, 2, `${path}: the interpreters of callers that left go on, and count`)
+    t.equal((await state()).running.alice, 2, `${what}: the interpreters of callers that left go on, and count`)
     await rest()
   }
 
