@@ -5,6 +5,7 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { Writable } from 'node:stream'
 import { test, type Test } from 'tap'
 import { published } from './fixtures/command.js'
+import { forms, questions } from './probes/index.mjs'
 
 const SCOPES: Readonly<Record<string, readonly string[] | undefined>> = {
   all: undefined,
@@ -104,20 +105,18 @@ test('lists show what a caller may use, and the rest is answered like an unknown
     t.equal(strip(hidden), strip(unknown), what)
   }
   const shown = ({ statusCode, headers: { date: _date, 'x-request-id': _id, ...headers }, body }: LightMyRequestResponse) => ({ statusCode, headers, body })
-  const question = { user_input: 'hi' }
-  await same('POST /vac', async name => shown(await post('docs', `/vac/${name}`, question)))
-  await same('POST /vac/streaming', async name => shown(await post('docs', `/vac/streaming/${name}`, question)))
+  for (const [what, ask, probe] of forms()) {
+    const answer = async (name: string): Promise<LightMyRequestResponse> => {
+      const { path, body, headers } = ask('hi', name)
+      return await post('docs', path, body, headers)
+    }
+    await same(what, async name => shown(await answer(name)))
+    t.equal(probe.textOf((await answer('docs')).body), 'heard hi', `${what}: a VAC that the caller may use`)
+  }
   await same('a model', async name => shown(await get('docs', `/openai/v1/models/${name}`)))
-  await same('a completion', async name => shown(await post('docs', '/openai/v1/chat/completions', { model: name, messages: [{ role: 'user', content: 'x' }] })))
   await same('a card', async name => shown(await get('docs', `/a2a/vacs/${name}/.well-known/agent-card.json`)))
-  await same('A2A 1.0, tenant', async name => shown(await post('docs', `/a2a/vacs/${name}`, rpc('SendMessage', message()), { 'a2a-version': '1.0' })))
-  await same('A2A 1.0, skill', async name => shown(await post('docs', '/a2a', rpc('SendMessage', message({ skillId: `vac_query_${name}` })), { 'a2a-version': '1.0' })))
-  await same('A2A 0.3', async name => shown(await post('docs', '/a2a', rpc('message/send', { message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'x' }], metadata: { skillId: `vac_query_${name}` } } }))))
-  await same('A2A of the description', async name => {
-    const { result: { error, state } } = (await post('docs', '/a2a/tasks/send', rpc('tasks/send', { skillName: `vac_query_${name}`, input: { query: 'x' } }))).json()
-    return { error, state }
-  })
-  await same('tools/call', async name => await mcp('docs', 'tools/call', { name: `vac_query_${name}`, arguments: { query: 'x' } }))
+  const params = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } }
+  await same('A2A 1.0, tenant', async name => shown(await post('docs', `/a2a/vacs/${name}`, { jsonrpc: '2.0', id: 1, method: 'SendMessage', params }, { 'a2a-version': '1.0' })))
   await same('get_vac_info', async name => await mcp('docs', 'tools/call', { name: 'get_vac_info', arguments: { vector_name: name } }))
   await same('resources/read', async name => await mcp('docs', 'resources/read', { uri: `polyvac://vacs/${name}` }))
   const tool = (name: string): string => name === 'secret' ? 'get-sum' : 'get-nix'
@@ -131,7 +130,6 @@ test('lists show what a caller may use, and the rest is answered like an unknown
   t.match((await post('echo', '/mcp/resources/read', { server: 'files', uri: 'demo://x' })).json(), { code: 'MCP_RESOURCE_NOT_FOUND' })
   t.match((await post('echo', '/mcp/prompts/get', { server: 'files', prompt: 'simple-prompt' })).json(), { code: 'MCP_PROMPT_NOT_FOUND' })
 
-  t.equal((await post('docs', '/vac/docs', question)).json().answer, 'heard hi')
   t.match((await post('echo', '/mcp/call', { server: 'files', tool: 'echo', arguments: { message: 'x' } })).json(), { result: { content: [{ text: /x/ }] } })
   t.match(await mcp('echo', 'tools/call', { name: 'files__echo', arguments: { message: 'x' } }), { result: { content: [{ text: /x/ }] } })
   await mcp('none', 'tools/call', { name: 'vac_query_secret', arguments: { query: 'x' } })
@@ -163,14 +161,8 @@ test('a refusal that is only over MCP writes an audit line, and its answer is th
 
 test('no suggestion names what a caller may not use', async t => {
   const { get, post, mcp } = await serve(t)
-  const card = { 'a2a-version': '1.0' }
   const asked: ReadonlyArray<readonly [hidden: RegExp, ask: (caller: string) => Promise<unknown>]> = [
-    [/secret/, async caller => (await post(caller, '/vac/secre', { user_input: 'x' })).body],
-    [/secret/, async caller => (await post(caller, '/vac/streaming/secre', { user_input: 'x' })).body],
-    [/secret/, async caller => (await post(caller, '/openai/v1/chat/completions', { model: 'secre', messages: [{ role: 'user', content: 'x' }] })).body],
-    [/secret/, async caller => (await post(caller, '/a2a', rpc('SendMessage', message({ skillId: 'vac_query_secre' })), card)).body],
-    [/secret/, async caller => (await post(caller, '/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_secre', input: { query: 'x' } }))).body],
-    [/secret/, async caller => await mcp(caller, 'tools/call', { name: 'vac_query_secre', arguments: { query: 'x' } })],
+    ...questions('x', 'secre').map(([, { path, body, headers }]) => [/secret/, async (caller: string) => (await post(caller, path, body, headers)).body] as const),
     [/get-sum/, async caller => await mcp(caller, 'tools/call', { name: 'files__get-su', arguments: {} })],
     [/get-sum/, async caller => (await post(caller, '/mcp/call', { server: 'files', tool: 'get-su', arguments: {} })).body],
     [/simple-prompt/, async caller => await mcp(caller, 'prompts/get', { name: 'files__simple-promp' })],
@@ -189,11 +181,3 @@ test('no suggestion names what a caller may not use', async t => {
     t.notMatch(JSON.stringify(await ask(caller)), hidden, `${i}: ${caller}`)
   }
 })
-
-function rpc (method: string, params: object): object {
-  return { jsonrpc: '2.0', id: 1, method, params }
-}
-
-function message (metadata: object = {}): object {
-  return { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }], metadata } }
-}

@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { test, type Test } from 'tap'
 import { emptyFolder, polyvac } from '../fixtures/command.js'
 import { until } from '../fixtures/until.js'
+import { PROBES, questions } from '../probes/index.mjs'
 
 const AGENT = `export async function * stream_interpreter (question, vac, history, { signal }) {
   yield 'begun '
@@ -49,16 +50,10 @@ const asked = (headers: Record<string, string>, body: object): RequestInit =>
   ({ method: 'POST', headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers }, body: JSON.stringify(body) })
 const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
 
-/** One stream of each protocol that a credential opens. */
-function openStreams (base: string, headers: Record<string, string>): Record<string, Reader> {
-  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'wait' }] }
-  return {
-    direct: new Reader(`${base}/vac/streaming/docs`, asked(headers, { user_input: 'wait' })),
-    openai: new Reader(`${base}/openai/v1/chat/completions`, asked(headers, { model: 'docs', stream: true, messages: [{ role: 'user', content: 'wait' }] })),
-    'A2A of the description': new Reader(`${base}/a2a/tasks/sendSubscribe`, asked(headers, rpc('tasks/sendSubscribe', { skillName: 'vac_stream_docs', input: { query: 'wait' } }))),
-    'A2A 1.0': new Reader(`${base}/a2a`, asked({ ...headers, 'a2a-version': '1.0' }, rpc('SendStreamingMessage', { message }))),
-    'HTTP+SSE': new Reader(`${base}/mcp`, { headers: { accept: 'text/event-stream', ...headers } })
-  }
+/** The streams of each protocol that a credential opens. */
+function openStreams (base: string, credential: Record<string, string>): Record<string, Reader> {
+  const streams = questions('wait', 'docs', PROBES, ['stream']).map(([what, { path, body, headers }]) => [what, new Reader(base + path, asked({ ...headers, ...credential }, body))])
+  return { ...Object.fromEntries(streams), 'HTTP+SSE': new Reader(`${base}/mcp`, { headers: { accept: 'text/event-stream', ...credential } }) }
 }
 
 async function begun (streams: Record<string, Reader>): Promise<void> {
