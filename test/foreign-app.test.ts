@@ -21,6 +21,7 @@ import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import { until } from './fixtures/until.js'
+import { forms } from './probes/index.mjs'
 
 type Headers = Record<string, string>
 interface Response { readonly status: number, readonly headers: Headers, readonly bytes: Buffer, readonly text: string }
@@ -107,53 +108,36 @@ async function listen (t: Test, app: FastifyInstance, isHttp2: boolean): Promise
 
 const call = (method: string, params: object): object => ({ jsonrpc: '2.0', id: 1, method, params })
 const question = { user_input: 'hi' }
-const chat = { model: 'bot', messages: [{ role: 'user', content: 'hi' }] }
-const v1 = { 'a2a-version': '1.0' }
-const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
-const message03 = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
 const echo = { message: 'hi' }
 const both = 'application/json, text/event-stream'
-const modern = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
-const task = (skillName: string): object => ({ skillName, input: { query: 'hi' }, clientMetadata: {} })
-
-/** A request of each protocol and form: path, body, what the response has, headers. */
-const requests = (name: string): Array<[string, object | undefined, RegExp, Headers?]> => {
-  const said = new RegExp(`${name} said hi`)
-  const streamed = new RegExp(`${name} said [^]*hi`)
-  return [
-    ['/vac', undefined, /bot/],
-    ['/vac/bot', question, said],
-    ['//VAC/bot/', question, said],
-    ['/vac/streaming/bot', question, said],
-    ['/vac/streaming/bot/sse', question, streamed],
-    ['/vac/streaming/bot', question, streamed, { accept: 'application/x-ndjson' }],
-    ['/openai/v1/chat/completions', chat, said],
-    ['/openai/v1/chat/completions/', { ...chat, stream: true }, /\[DONE\]/],
-    ['/.well-known/agent-card.json', undefined, /bot/],
-    ['/.well-known/agent.json', undefined, /bot/],
-    ['/.well-known/jwks.json', undefined, /keys/],
-    ['/a2a/tasks/send', call('tasks/send', task('vac_query_bot')), said],
-    ['/a2a/tasks/sendSubscribe', call('tasks/sendSubscribe', task('vac_stream_bot')), streamed],
-    ['/a2a', call('message/send', { message: message03 }), said],
-    ['/a2a/', call('message/stream', { message: message03 }), streamed],
-    ['/a2a', call('SendMessage', { message }), said, v1],
-    ['/a2a', call('SendStreamingMessage', { message }), streamed, v1],
-    ['/a2a/v1/message:send', { message }, said, v1],
-    ['/mcp', call('tools/call', { name: 'vac_query_bot', arguments: { query: 'hi' }, _meta: modern }), said,
-      { accept: both, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'vac_query_bot' }],
-    ['/mcp/servers', undefined, /files/],
-    ['/mcp/tools', undefined, /echo/],
-    ['/mcp/call', { server: 'files', tool: 'echo', arguments: echo }, /"text":"hi"/],
-    ['/mcp/call', { server: 'files', tool: 'echo', arguments: echo }, /"text":"hi"/, { accept: 'text/event-stream' }],
-    ['/mcp/tools/files/echo', echo, /"text":"hi"/],
-    ['/mcp/openapi/files.json', undefined, /echo/],
-    ['/mcp/sign-in/client/files', undefined, /redirect_uris/]
-  ]
-}
+/** Other requests: path, body, what the response has, headers. */
+const REQUESTS: Array<[string, object | undefined, RegExp, Headers?]> = [
+  ['/vac', undefined, /bot/],
+  ['//VAC/bot/', question, /said hi/],
+  ['/.well-known/agent-card.json', undefined, /bot/],
+  ['/.well-known/agent.json', undefined, /bot/],
+  ['/.well-known/jwks.json', undefined, /keys/],
+  ['/mcp/servers', undefined, /files/],
+  ['/mcp/tools', undefined, /echo/],
+  ['/mcp/call', { server: 'files', tool: 'echo', arguments: echo }, /"text":"hi"/],
+  ['/mcp/call', { server: 'files', tool: 'echo', arguments: echo }, /"text":"hi"/, { accept: 'text/event-stream' }],
+  ['/mcp/tools/files/echo', echo, /"text":"hi"/],
+  ['/mcp/openapi/files.json', undefined, /echo/],
+  ['/mcp/sign-in/client/files', undefined, /redirect_uris/]
+]
 
 async function checkProtocols (t: Test, send: Send, prefix: string, name: string): Promise<void> {
   await until(async () => (await send(`${prefix}/mcp/tools`)).text.includes('echo'), 'the MCP server has listed its tools')
-  for (const [path, body, expected, headers] of requests(name)) {
+  for (const [what, ask, probe] of forms()) {
+    // as LENIENT has it, with other slashes too
+    for (const [before, after] of [['', ''], ['/', '/']]) {
+      const { path, body, headers } = ask('hi', 'bot')
+      const { status, text } = await send(`${prefix}${before}${path}${after}`, body, headers)
+      t.equal(status, 200, `${prefix}: ${what}: ${text.slice(0, 200)}`)
+      t.equal(probe.textOf(text), `${name} said hi`, what)
+    }
+  }
+  for (const [path, body, expected, headers] of REQUESTS) {
     const { status, text } = await send(prefix + path, body, headers)
     t.equal(status, 200, `${prefix}${path}: ${text.slice(0, 200)}`)
     t.match(text, expected)
