@@ -1,4 +1,5 @@
 // Wrong values in each field that a schema of /openapi.json names, and in the fields of JSON-RPC.
+import { questions, questionsByPath } from '../../test/probes/index.mjs'
 import { pool, routesOf } from './bodies.mjs'
 import { jsonOf, modern, rpc } from './client.mjs'
 import { configuration, upstream } from './host.mjs'
@@ -8,9 +9,8 @@ const VALUES = [
   null, true, 0, -1, 1.5, 1e308, Number.MAX_SAFE_INTEGER + 2, '', ' ', '\u0000', '\ud800', '../../etc/passwd', '%2e%2e%2f', '__proto__', 'constructor', "' OR 1=1 --",
   '\r\nX-Injected: 1', '"', '*', 'NEAR(a b)', long, [], [null], [[]], {}, { toString: 1 }, { __proto__: null, then: 1 }, Array.from({ length: 20_000 }, () => 'a')
 ]
-const VALID = {
-  user_input: 'hello', model: 'agent', messages: [{ role: 'user', content: 'hello' }], server: 'upstream', tool: 'echo', arguments: {}, uri: 'up://a', prompt: 'p', jsonrpc: '2.0', id: 1
-}
+/** What the fields of other requests than questions have; those of questions come from the probes. */
+const VALID = { server: 'upstream', tool: 'echo', arguments: {}, uri: 'up://a', prompt: 'p', jsonrpc: '2.0', id: 1 }
 const RPC = {
   '/a2a': ['message/send', 'message/stream', 'tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'tasks/pushNotificationConfig/set', 'tasks/pushNotificationConfig/get', 'tasks/pushNotificationConfig/list', 'agent/getAuthenticatedExtendedCard'],
   '/a2a 1.0': ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs'],
@@ -43,6 +43,7 @@ export const group = {
     const { paths } = await routesOf(context)
     const { components } = jsonOf(await context.send({ path: '/openapi.json' }))
     const fieldsOf = schema => schema?.$ref === undefined ? Object.entries(schema?.properties ?? {}) : fieldsOf(components.schemas[schema.$ref.split('/').at(-1)])
+    const asked = questionsByPath('hello', 'agent')
     const entries = []
     const add = (name, jobs) => entries.push({
       name,
@@ -61,13 +62,13 @@ export const group = {
       const path = route.replace(/\{\w+\}/g, 'agent')
       const schema = post?.requestBody?.content?.['application/json']?.schema
       const fields = fieldsOf(schema)
-      const valid = Object.fromEntries(fields.filter(([name]) => name in VALID).map(([name]) => [name, VALID[name]]))
+      const { body, headers } = asked.get(path) ?? {}
       const method = schema?.properties?.method?.const ?? (path.startsWith('/a2a/tasks/') ? path.slice(5) : undefined)
-      if (method !== undefined) Object.assign(valid, rpc(method, {}))
+      const valid = { ...Object.fromEntries(fields.filter(([name]) => name in VALID).map(([name]) => [name, VALID[name]])), ...body ?? (method && rpc(method, {})) }
       const names = [...fields.map(([name]) => name), ...method === undefined ? [] : ['skillName', 'input', 'taskId', 'limit', 'cursor', 'state', 'pushNotificationConfig', 'clientMetadata'].map(name => `params.${name}`)]
       if (names.length > 0) {
         add(path, names.flatMap(name => VALUES.map(value => ({
-          path, what: `${name} = ${shown(value)}`, body: name.startsWith('params.') ? { ...valid, params: { skillName: 'vac_query_agent', input: { query: 'hello' }, [name.slice(7)]: value } } : { ...valid, [name]: value }
+          path, headers, what: `${name} = ${shown(value)}`, body: name.startsWith('params.') ? { ...valid, params: { skillName: 'vac_query_agent', input: { query: 'hello' }, [name.slice(7)]: value } } : { ...valid, [name]: value }
         }))))
       }
     }
@@ -80,19 +81,24 @@ export const group = {
       }
     }
     const names = ['..', '..%2f..%2fetc', '%00', '%ff', '__proto__', 'constructor', 'hasOwnProperty', 'agent%20', 'AGENT', 'a'.repeat(400), '%c0%ae', 'ａgent', 'agent/', 'agent;x', '%2e%2e', '\u{1f600}'].map(encodeURI)
-    const odd = ['/vac/', '/vac/streaming/', '/openai/v1/models/', '/openai/v1/chat/completions/', '/a2a/vacs/', '/a2a/v1/tasks/', '/mcp/tools/'].flatMap(path => names.flatMap(name => [path + name, path + encodeURIComponent(name)]))
+    const all = names.flatMap(name => [name, encodeURIComponent(name)])
+    const odd = [
+      ...all.flatMap(name => questions('hello', name).map(([, request, probe]) => ({ method: 'POST', probe, ...request }))),
+      ...['/vac/', '/vac/streaming/', '/openai/v1/models/', '/openai/v1/chat/completions/', '/a2a/vacs/', '/a2a/v1/tasks/', '/mcp/tools/'].flatMap(path => all.flatMap(name => [
+        { method: 'GET', path: path + name }, { method: 'POST', path: path + name, body: {} }
+      ]))
+    ]
     entries.push({
       name: 'names that are not VACs',
       async attack () {
         const wrong = []
-        await pool(odd.flatMap(path => ['GET', 'POST'].map(method => ({ path, method }))), async ({ path, method }) => {
-          const body = method === 'POST' ? '{"user_input":"hello","messages":[{"role":"user","content":"hello"}]}' : undefined
-          const { status, text } = await context.send({ method, path, body, headers: { 'content-type': 'application/json' } })
+        await pool(odd, async ({ method, path, body, headers, probe }) => {
+          const { status, text } = await context.send({ readMs: 120_000, method, path, body: body && JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } })
           // JSON-RPC refuses the message with 200 before it looks for the VAC
-          const isRefused = status >= 400 || (status === 200 && /^\{"jsonrpc":"2.0".*"error":/.test(text))
+          const isRefused = status >= 400 || /^\{"jsonrpc":"2.0".*"error":/.test(text) || probe?.errorOf(text) !== undefined
           if (!isRefused || (status >= 500 && status !== 501)) wrong.push(`${method} ${path.slice(0, 80)}: ${status} ${text.slice(0, 120)}`)
         })
-        return { tried: odd.length * 2, wrong }
+        return { tried: odd.length, wrong }
       },
       holds: ({ wrong }) => wrong
     })

@@ -1,22 +1,18 @@
 // Many large things at once, against a host with a heap of 96 MB. It may refuse with 503 and Retry-After; it lives.
 import { setTimeout as delay } from 'node:timers/promises'
+import { questionsByPath } from '../../test/probes/index.mjs'
 import { bytesOf, mcpSession, modern, open, post, rpc } from './client.mjs'
 import { configuration, until, upstream } from './host.mjs'
 
 const MIB = 1024 * 1024
 const COUNT = 300
 const word = 'x'.repeat(MIB - 512)
-const messages = [{ role: 'user', content: word }]
 
-/** A request with a body of almost 1 MiB for each protocol. */
-const LARGE = {
-  '/vac/agent': { user_input: word },
-  '/vac/streaming/agent': { user_input: word },
-  '/openai/v1/chat/completions': { model: 'agent', messages },
-  '/a2a/tasks/send': rpc('tasks/send', { skillName: 'vac_query_agent', input: { query: word } }),
-  '/a2a': rpc('message/send', { message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: word }] } }),
-  '/mcp/call': { server: 'upstream', tool: 'echo', arguments: { message: word } }
-}
+/** A request with a body of almost 1 MiB for each path. */
+const LARGE = [
+  ...questionsByPath(word, 'agent').values(),
+  { path: '/mcp/call', body: { server: 'upstream', tool: 'echo', arguments: { message: word } } }
+]
 
 /** Sends all at once, and gives the statuses. */
 async function flood (context, count, request) {
@@ -34,13 +30,13 @@ const holds = ({ problems }) => problems
 export const group = {
   host: () => ({ heapMb: 96, config: configuration({ mcp_servers: [upstream()], tasks: { store: 'memory' } }) }),
   entries: context => [
-    ...Object.entries(LARGE).map(([path, body]) => ({
+    ...LARGE.map(({ path, body, headers }) => ({
       name: `${COUNT} bodies of 1 MiB at once on ${path}`,
       busy: true,
       holds,
       attack: () => {
         const bytes = Buffer.from(JSON.stringify(body))
-        return flood(context, COUNT, () => context.post(path, bytes, { connection: 'close' }, { alone: true, readMs: 2_000 }))
+        return flood(context, COUNT, () => context.post(path, bytes, { ...headers, connection: 'close' }, { alone: true, readMs: 2_000 }))
       },
       repro: `300 × POST ${path} with 1 MiB at once, --max-old-space-size=96`
     })),
