@@ -5,7 +5,7 @@ import { Writable } from 'node:stream'
 import { until } from '../../../test/fixtures/until.js'
 import { test, type Test } from 'tap'
 import { createHost, parseConfig, type HostOptions } from '../src/index.js'
-import { emptyFolder, polyvac } from '../../../test/fixtures/command.js'
+import { emptyFolder, polyvac, runPolyvac } from '../../../test/fixtures/command.js'
 import { pathsOf } from '../../../test/probes/index.mjs'
 
 const alice = createToken('alice')
@@ -24,9 +24,9 @@ async function hostWith (t: Test, options: HostOptions = {}) {
 
 test('three lines of configuration make a public bind safe, with a token that the command prints', async t => {
   const folder = await emptyFolder(t)
-  const made = polyvac(t, ['token', 'alice', 'vac:docs', 'admin'], folder)
-  t.equal(await made.ended, 0)
-  const [, token, entry] = /token, shown only here: (pv_\S{43})\n\n(service:\n[^]+)$/.exec(made.out.stdout) ?? []
+  const made = await runPolyvac(['token', 'alice', 'vac:docs', 'admin'], folder)
+  t.equal(made.code, 0)
+  const [, token, entry] = /token, shown only here: (pv_\S{43})\n\n(service:\n[^]+)$/.exec(made.stdout) ?? []
   t.match(entry, /owner: "alice", sha256: "[0-9a-f]{64}", scopes: \["vac:docs","admin"\]/)
   t.notOk(entry!.includes(token!))
   await writeFile(join(folder, 'vac_config.yaml'), `kind: vacConfig\nvac: { docs: {} }\n${entry!.replace('service:', 'service:\n  stream_interpreter: echo')}`)
@@ -39,9 +39,9 @@ test('three lines of configuration make a public bind safe, with a token that th
   child.kill('SIGTERM')
   await ended
   for (const [args, message] of [[['token'], /needs the name of an owner/], [['token', 'a', 'read'], /"read" is not a scope/]] as const) {
-    const wrong = polyvac(t, [...args], folder)
-    t.equal(await wrong.ended, 2)
-    t.match(wrong.out.stderr, message)
+    const wrong = await runPolyvac(args, folder)
+    t.equal(wrong.code, 2)
+    t.match(wrong.stderr, message)
   }
 })
 

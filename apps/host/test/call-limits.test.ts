@@ -5,7 +5,8 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test, type Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
-import { emptyFolder, polyvac } from '../../../test/fixtures/command.js'
+import { createHost } from '../src/index.js'
+import { emptyFolder } from '../../../test/fixtures/command.js'
 import { questions } from '../../../test/probes/index.mjs'
 
 /** It counts what runs for each owner, and ignores its signal until a question is `release`. */
@@ -54,7 +55,9 @@ async function started (t: Test, limits: object, service: object = {}) {
     },
     vac: { docs: {} }
   }))
-  const url = await polyvac(t, ['start'], folder).url()
+  const app = await createHost({ config: join(folder, 'vac_config.yaml'), server: { logger: false } })
+  t.teardown(() => app.close())
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const post = async (path: string, body: unknown, who: Person = alice, headers: Record<string, string> = {}) => await fetch(url + path, {
     method: 'POST',
     body: JSON.stringify(body),

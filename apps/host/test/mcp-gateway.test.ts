@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { banner } from '../../polyvac/src/banner.js'
 import { createHost, parseConfig, type HostOptions } from '../src/index.js'
+import { runPolyvac } from '../../../test/fixtures/command.js'
 import { until } from '../../../test/fixtures/until.js'
 
 const cli = fileURLToPath(new URL('../../polyvac/dist/cli.js', import.meta.url))
@@ -125,18 +126,18 @@ function run (t: Test, args: string[], cwd: string) {
 
 test('polyvac tools and polyvac call use the servers of the configuration', async t => {
   const folder = await workspace(t, JSON.stringify([published('filesystem', '.')]))
-  const tools = run(t, ['tools'], folder)
-  t.equal(await tools.ended, 0, tools.out.stderr)
-  t.match(tools.out.stdout, /^ {2}filesystem read_text_file +Read/m)
-  const call = run(t, ['call', 'filesystem', 'read_text_file', '{"path":"note.md"}'], folder)
-  t.equal(await call.ended, 0, call.out.stderr)
-  t.match(JSON.parse(call.out.stdout), { content: [{ text: /The tide turns/ }] })
-  const bad = run(t, ['call', 'filesystem', 'read_text_fil'], folder)
-  t.equal(await bad.ended, 1)
-  t.match(bad.out.stderr, /did you mean "read_text_file"/)
-  const broken = run(t, ['call', 'filesystem', 'read_text_file', '{path}'], folder)
-  t.equal(await broken.ended, 2)
-  t.match(broken.out.stderr, /not JSON/)
+  const tools = await runPolyvac(['tools'], folder)
+  t.equal(tools.code, 0, tools.stderr)
+  t.match(tools.stdout, /^ {2}filesystem read_text_file +Read/m)
+  const call = await runPolyvac(['call', 'filesystem', 'read_text_file', '{"path":"note.md"}'], folder)
+  t.equal(call.code, 0, call.stderr)
+  t.match(JSON.parse(call.stdout), { content: [{ text: /The tide turns/ }] })
+  const bad = await runPolyvac(['call', 'filesystem', 'read_text_fil'], folder)
+  t.equal(bad.code, 1)
+  t.match(bad.stderr, /did you mean "read_text_file"/)
+  const broken = await runPolyvac(['call', 'filesystem', 'read_text_file', '{path}'], folder)
+  t.equal(broken.code, 2)
+  t.match(broken.stderr, /not JSON/)
 })
 
 test('a killed server is restarted; a reload changes the servers; no process is left at the end', async t => {

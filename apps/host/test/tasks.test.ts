@@ -9,7 +9,7 @@ import { databaseName } from '../src/tasks/database-address.js'
 import { checkStateKey, shareStateKey } from '../src/tasks/state-key.js'
 import { WaitingStore } from '../src/tasks/waiting-store.js'
 import { until } from '../../../test/fixtures/until.js'
-import { emptyFolder, polyvac } from '../../../test/fixtures/command.js'
+import { emptyFolder, runPolyvac } from '../../../test/fixtures/command.js'
 
 const CANARY = 'c4n4ry'
 
@@ -152,10 +152,10 @@ test('the command names what is wrong with the database of its environment, with
   const folder = await emptyFolder(t)
   await writeFile(join(folder, 'vac_config.yaml'), 'kind: vacConfig\nservice: { stream_interpreter: echo, enable_a2a_agent: true }\nvac: { demo: {} }\n')
   for (const command of ['start', 'migrate', 'check']) {
-    const { out, ended } = polyvac(t, [command], folder, { DATABASE_URL: `postgres://ann:1#${CANARY}@db/tasks` })
-    t.equal(await ended, 1, command)
-    t.match(out.stderr, /polyvac: service\.tasks: the address of the database cannot be read; .* percent-encode/)
-    t.notMatch(`${out.stdout}${out.stderr}`, CANARY)
+    const { code, stdout, stderr } = await runPolyvac([command], folder, { env: { DATABASE_URL: `postgres://ann:1#${CANARY}@db/tasks` } })
+    t.equal(code, 1, command)
+    t.match(stderr, /polyvac: service\.tasks: the address of the database cannot be read; .* percent-encode/)
+    t.notMatch(`${stdout}${stderr}`, CANARY)
   }
   await t.rejects(readFile(join(folder, '.polyvac', 'tasks.db')), { code: 'ENOENT' })
 })

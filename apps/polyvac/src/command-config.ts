@@ -14,7 +14,7 @@ const GENERIC = /^(?:index|main|server|cli|start|dist|build|src|lib|bin|node_mod
  * The configuration of `polyvac -- command arguments`: a gateway to one MCP server, at /mcp and over REST. Nothing is
  * kept in the working directory.
  */
-export function commandConfig (command: readonly string[]): HostConfig {
+export function commandConfig (command: readonly string[], cwd = process.cwd()): HostConfig {
   const [program = '', ...args] = command
   const text = JSON.stringify({
     kind: 'vacConfig',
@@ -22,10 +22,10 @@ export function commandConfig (command: readonly string[]): HostConfig {
       enable_mcp_server: true,
       tasks: { store: 'memory' },
       // a program in a relative path, such as ../server, is one of the working directory
-      mcp_servers: [{ name: serverName(command), command: /^\.{1,2}[/\\]/.test(program) ? resolve(program) : program, args }]
+      mcp_servers: [{ name: serverName(command), command: /^\.{1,2}[/\\]/.test(program) ? resolve(cwd, program) : program, args }]
     }
   })
-  return parseConfig(text.replaceAll('$', '$$$$'), resolve(COMMAND_LINE))
+  return parseConfig(text.replaceAll('$', '$$$$'), resolve(cwd, COMMAND_LINE))
 }
 
 /** In place of the name of a file; no such file exists. */

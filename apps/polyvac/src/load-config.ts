@@ -6,6 +6,7 @@ import { readBoundedFile } from '@polyvac/core/plugin'
 import { parseConfig, readConfig, type HostConfig } from '@polyvac/host/command'
 import { commandConfig } from './command-config.js'
 import type { Arguments } from './arguments.js'
+import type { CommandIo } from './command-io.js'
 
 const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'config/vac_config.yaml']
 
@@ -17,11 +18,11 @@ const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'con
  * @throws CONFIG_INVALID
  */
 export async function loadConfig ({ config, target, serverCommand }: Pick<Arguments, 'config' | 'target'> & Partial<Arguments>,
-  env: NodeJS.ProcessEnv = process.env): Promise<HostConfig> {
-  if (serverCommand !== undefined) return commandConfig(serverCommand)
-  if (config !== undefined) return await read(resolve(config), env)
+  { env, cwd }: Pick<CommandIo, 'env' | 'cwd'>): Promise<HostConfig> {
+  if (serverCommand !== undefined) return commandConfig(serverCommand, cwd())
+  if (config !== undefined) return await read(resolve(cwd(), config), env)
   if (target !== undefined) {
-    const path = resolve(target)
+    const path = resolve(cwd(), target)
     const stats = statSync(path, { throwIfNoEntry: false })
     if (stats === undefined) {
       return fail(path, 'there is no such folder or file; name a folder of documents or a configuration file')
@@ -29,7 +30,7 @@ export async function loadConfig ({ config, target, serverCommand }: Pick<Argume
     if (!stats.isDirectory()) return await read(path, env)
     return await read(findIn(path), env) ?? folderConfig(path, env)
   }
-  const folder = resolve(env.VAC_CONFIG_FOLDER ?? '.')
+  const folder = resolve(cwd(), env.VAC_CONFIG_FOLDER ?? '.')
   const file = findIn(folder)
   if (file === undefined) {
     const message = 'there is no such file; name a folder of documents (polyvac ./docs), or write one with `polyvac init`'
@@ -47,7 +48,7 @@ async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<
 async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<HostConfig | undefined> {
   if (file === undefined) return undefined
   const dotenv = join(dirname(file), '.env')
-  if (env === process.env && existsSync(dotenv)) await loadEnvironment(dotenv)
+  if (existsSync(dotenv)) await loadEnvironment(dotenv, env)
   return await readConfig(file, { env })
 }
 
@@ -55,9 +56,9 @@ async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<
 const MAX_ENV_BYTES = 1024 * 1024
 
 /** Sets the variables of a file that are not set. */
-async function loadEnvironment (file: string): Promise<void> {
+async function loadEnvironment (file: string, env: NodeJS.ProcessEnv): Promise<void> {
   const text = await readBoundedFile(file, MAX_ENV_BYTES).catch((err: Error) => fail(file, `cannot be read: ${err.message}`))
-  for (const [name, value] of Object.entries(parseEnv(text.toString('utf8')))) process.env[name] ??= value
+  for (const [name, value] of Object.entries(parseEnv(text.toString('utf8')))) env[name] ??= value
 }
 
 /** The configuration for a folder without one: a VAC named after it, with A2A and the MCP server switched on. */

@@ -1,4 +1,5 @@
 import type { IndexingProgress } from '@polyvac/host/command'
+import type { CommandIo } from './command-io.js'
 
 const WIDTH = 30
 /** Shortest work with a bar, in ms. */
@@ -12,7 +13,7 @@ export class ProgressBar {
   #drawnAt = 0
   #drawn = false
 
-  constructor (readonly out: NodeJS.WriteStream) {}
+  constructor (readonly out: CommandIo['stderr']) {}
 
   show ({ vac, files, done, passages, embedded }: IndexingProgress): void {
     const now = Date.now()

@@ -1,6 +1,7 @@
 import Fastify from 'fastify'
 import { a2aPlugin } from '@polyvac/a2a'
 import { createVacs } from '@polyvac/core'
+import { createHost } from '@polyvac/host'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import { test } from 'tap'
@@ -8,7 +9,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { emptyFolder, polyvac, root } from '../../../test/fixtures/command.js'
+import { emptyFolder, root, runPolyvac } from '../../../test/fixtures/command.js'
 import { HttpClient } from '../src/client/http-client.js'
 import { findService } from '../src/client/service-speaker.js'
 import { until } from '../../../test/fixtures/until.js'
@@ -61,27 +62,25 @@ async function folder (t: Parameters<typeof emptyFolder>[0]): Promise<string> {
 
 test('chat answers each line of a pipe, with history, sources and neutralised control characters', async t => {
   const cwd = await folder(t)
-  const service = polyvac(t, ['start'], cwd)
-  const url = await service.url()
+  const app = await createHost({ config: join(cwd, 'vac_config.yaml'), server: { logger: false, forceCloseConnections: true } })
+  t.teardown(() => app.close())
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
   for (const args of [['one'], ['one', '--url', url]]) {
-    const { child, out, ended } = startChat(t, args, cwd)
-    child.stdin.end('book\nMonday\n')
-    t.equal(await ended, 0)
-    t.match(out.stdout, /Which day\?[^]*heard Monday after book\|[^]*\[1\] a\\u001b\[2J\.md/)
-    t.notMatch(out.stdout, '\x1b')
+    const { code, stdout } = await runPolyvac(['chat', ...args], cwd, { input: 'book\nMonday\n' })
+    t.equal(code, 0)
+    t.match(stdout, /Which day\?[^]*heard Monday after book\|[^]*\[1\] a\\u001b\[2J\.md/)
+    t.notMatch(stdout, '\x1b')
   }
-  const own = startChat(t, ['one'], cwd)
-  own.child.stdin.end('fail\n')
-  t.equal(await own.ended, 1)
-  t.match(own.out.stderr, /^the interpreter of the VAC "one" failed: secret \(file:[^?]*interpreter\.mjs:\d+:\d+\)$/m)
-  t.notMatch(own.out.stderr, 'request id')
-  const json = startChat(t, ['one', '--url', url, '--json'], cwd)
-  json.child.stdin.end('a\nfail\n')
-  t.equal(await json.ended, 1, 'a failed answer of a pipe sets the exit code')
-  const [first, second] = json.out.stdout.trim().split('\n').map(line => JSON.parse(line) as unknown)
+  const own = await runPolyvac(['chat', 'one'], cwd, { input: 'fail\n' })
+  t.equal(own.code, 1)
+  t.match(own.stderr, /^the interpreter of the VAC "one" failed: secret \(file:[^?]*interpreter\.mjs:\d+:\d+\)$/m)
+  t.notMatch(own.stderr, 'request id')
+  const json = await runPolyvac(['chat', 'one', '--url', url, '--json'], cwd, { input: 'a\nfail\n' })
+  t.equal(json.code, 1, 'a failed answer of a pipe sets the exit code')
+  const [first, second] = json.stdout.trim().split('\n').map(line => JSON.parse(line) as unknown)
   t.match(first, { answer: /^heard a/ })
   t.match(second, { error: { message: /under the request id [\w-]+$/ } })
-  t.notMatch(json.out.stdout, 'secret')
+  t.notMatch(json.stdout, 'secret')
 })
 
 test('SIGINT stops the answer, and the next one ends the conversation', async t => {
@@ -98,16 +97,16 @@ test('SIGINT stops the answer, and the next one ends the conversation', async t 
 
 test('chat names the VACs to choose from, and why a service cannot be used', async t => {
   const cwd = await folder(t)
-  const which = startChat(t, [], cwd)
-  t.equal(await which.ended, 2)
-  t.match(which.out.stderr, /name the VAC to chat with: one, two/)
+  const which = await runPolyvac(['chat'], cwd)
+  t.equal(which.code, 2)
+  t.match(which.stderr, /name the VAC to chat with: one, two/)
   const closed = createServer().listen(0, '127.0.0.1')
   await until(() => closed.listening, 'a port is free')
   const { port } = closed.address() as AddressInfo
   await new Promise(resolve => closed.close(resolve))
-  const dead = startChat(t, ['--url', `http://127.0.0.1:${port}`], cwd)
-  t.equal(await dead.ended, 1)
-  t.match(dead.out.stderr, /^polyvac: the service http:\/\/127\.0\.0\.1:\d+\/: .*ECONNREFUSED/)
+  const dead = await runPolyvac(['chat', '--url', `http://127.0.0.1:${port}`], cwd)
+  t.equal(dead.code, 1)
+  t.match(dead.stderr, /^polyvac: the service http:\/\/127\.0\.0\.1:\d+\/: .*ECONNREFUSED/)
 })
 
 test('on a terminal, chat asks for the VAC, stops with Ctrl+C, and ends with the next one', { skip: !hasScript && 'script of util-linux is not installed' }, async t => {

@@ -10,7 +10,7 @@ import { createServer, request, type IncomingMessage, type RequestListener, type
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { emptyFolder, polyvac, published } from '../../../test/fixtures/command.js'
+import { emptyFolder, published, runPolyvac } from '../../../test/fixtures/command.js'
 import { until } from '../../../test/fixtures/until.js'
 import { findingsOf } from '../src/commands/doctor.js'
 import { createHost, parseConfig } from '@polyvac/host'
@@ -317,29 +317,29 @@ test('published servers have no problems', async t => {
 test('polyvac doctor without an address checks the configuration, also one that does not start', async t => {
   const cwd = await emptyFolder(t)
   await writeFile(join(cwd, 'vac_config.yaml'), 'kind: vacConfig\nservice: { tasks: { store: memory }, enable_mcp_server: true }\nvac: { own: { interpreter: echo } }\n')
-  const good = polyvac(t, ['doctor', '--json'], cwd)
-  t.equal(await good.ended, 0)
-  const findings = good.out.stdout.trim().split('\n').map(line => JSON.parse(line) as Finding)
+  const good = await runPolyvac(['doctor', '--json'], cwd)
+  t.equal(good.code, 0)
+  const findings = good.stdout.trim().split('\n').map(line => JSON.parse(line) as Finding)
   t.match(findings, [{ check: 'node.js', level: 'ok' }, { check: 'packages', level: 'ok' }])
   t.strictSame(bad(findings), [])
   await writeFile(join(cwd, 'vac_config.yaml'), 'kind: vacConfig\nvac: { own: { interpreter: ./missing.mjs } }\n')
-  const broken = polyvac(t, ['doctor'], cwd)
-  t.equal(await broken.ended, 1)
-  t.match(broken.out.stdout, /problem {6}configuration: .*missing\.mjs[^]*1 problems/)
+  const broken = await runPolyvac(['doctor'], cwd)
+  t.equal(broken.code, 1)
+  t.match(broken.stdout, /problem {6}configuration: .*missing\.mjs[^]*1 problems/)
   t.match(checkNode('18.0.0'), { level: 'problem', remedy: /install Node\.js/ })
 })
 
 test('each optional package that a switch needs and that is missing is a problem', t => {
   const service = '{ a2a: { grpc: { port: 0 } }, cors: true, helmet: true, enable_a2a_agent: true, enable_mcp_server: true, enable_playground: true, mcp_servers: [{ name: x, command: y }], telemetry: { prometheus: true }, tasks: { store: postgres, url: "postgres://db/x" } }'
   const config = parseConfig(`kind: vacConfig\nservice: ${service}\nvac: { own: {} }\n`, 'vac_config.yaml')
-  const found = [...checkPackages(config, () => false)]
+  const found = [...checkPackages(config, {}, () => false)]
   t.ok(found.every(({ check, level }) => check === 'packages' && level === 'problem'))
   t.match(found.find(({ text }) => text.startsWith('a2a.grpc')), { text: 'a2a.grpc needs @grpc/grpc-js and protobufjs, not installed', remedy: 'run `npm install @grpc/grpc-js protobufjs`, or remove a2a.grpc' })
   t.strictSame(found.map(({ text }) => text.split(' ')[0]), [
     'enable_a2a_agent', 'enable_mcp_server', 'mcp_servers', 'enable_playground', 'enable_a2a_agent', 'a2a.grpc', 'cors', 'helmet', 'tasks.url', 'telemetry.prometheus'
   ])
-  t.strictSame([...checkPackages(config, name => name !== '@fastify/cors')].map(({ text }) => text), ['cors needs @fastify/cors, not installed'])
-  t.match([...checkPackages(config)], [{ level: 'ok' }], 'they are found from the packages that import them')
+  t.strictSame([...checkPackages(config, {}, name => name !== '@fastify/cors')].map(({ text }) => text), ['cors needs @fastify/cors, not installed'])
+  t.match([...checkPackages(config, {})], [{ level: 'ok' }], 'they are found from the packages that import them')
   t.notOk(isInstalled('no-such-package', '@polyvac/a2a') || isInstalled('pg', 'no-such-package'))
   t.end()
 })

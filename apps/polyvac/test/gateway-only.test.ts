@@ -3,8 +3,9 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { readArguments } from '../src/arguments.js'
+import { createHost } from '@polyvac/host'
 import { commandConfig, serverName } from '../src/command-config.js'
-import { emptyFolder, json, polyvac, published, root } from '../../../test/fixtures/command.js'
+import { emptyFolder, json, polyvac, published, root, runPolyvac } from '../../../test/fixtures/command.js'
 import { until } from '../../../test/fixtures/until.js'
 
 /** The tool `echo` of the server `everything`, by REST, in OpenAPI and over MCP. */
@@ -54,23 +55,24 @@ test('a configuration with MCP servers needs no VAC', async t => {
   const servers = JSON.stringify({ everything: { command, args, inherit_env: [] } })
   for (const vac of ['', 'vac: {}\n']) {
     await writeFile(join(folder, 'vac_config.yaml'), `kind: vacConfig\n${vac}service: { enable_a2a_agent: true, mcp_servers: ${servers} }\n`)
-    const check = polyvac(t, ['check'], folder)
-    t.equal(await check.ended, 0, check.out.stderr)
-    t.match(check.out.stdout, /: good; 1 MCP server: everything\n$/)
+    const check = await runPolyvac(['check'], folder)
+    t.equal(check.code, 0, check.stderr)
+    t.match(check.stdout, /: good; 1 MCP server: everything\n$/)
   }
-  const tools = polyvac(t, ['tools'], folder)
-  t.equal(await tools.ended, 0)
-  t.match(tools.out.stdout, /everything echo/)
-  const { url } = polyvac(t, [], folder)
-  t.strictSame(await json(`${await url()}/vac`), { vacs: [] })
-  t.match(await json(`${await url()}/vac/docs`, { user_input: 'x' }), { error: { code: 'VAC_NOT_FOUND', message: /none is configured/ } })
+  const tools = await runPolyvac(['tools'], folder)
+  t.equal(tools.code, 0)
+  t.match(tools.stdout, /everything echo/)
+  const app = await createHost({ config: join(folder, 'vac_config.yaml'), tasks: { store: 'memory' }, server: { logger: false } })
+  t.teardown(() => app.close())
+  t.strictSame((await app.inject('/vac')).json(), { vacs: [] })
+  t.match((await app.inject({ method: 'POST', url: '/vac/docs', payload: { user_input: 'x' } })).json(), { error: { code: 'VAC_NOT_FOUND', message: /none is configured/ } })
 })
 
 test('tools, call and mcp take the command of a server too, and ask and init do not', async t => {
   const folder = await emptyFolder(t)
-  const call = polyvac(t, ['call', 'everything', 'echo', '{"message":"once"}', '--', 'npx', '-y', '@modelcontextprotocol/server-everything'], root)
-  t.equal(await call.ended, 0, call.out.stderr)
-  t.match(JSON.parse(call.out.stdout), { content: [{ text: 'Echo: once' }] })
+  const call = await runPolyvac(['call', 'everything', 'echo', '{"message":"once"}', '--', 'npx', '-y', '@modelcontextprotocol/server-everything'], root)
+  t.equal(call.code, 0, call.stderr)
+  t.match(JSON.parse(call.stdout), { content: [{ text: 'Echo: once' }] })
   const wrong: Array<[string[], RegExp]> = [
     [['--'], /no command after --; polyvac -- npx/],
     [['ask', 'x', '--', 'npx', 'y'], /polyvac ask does not take the command of an MCP server/],
@@ -78,9 +80,9 @@ test('tools, call and mcp take the command of a server too, and ask and init do 
     [['./docs', '--', 'npx', 'y'], /one word too many/]
   ]
   for (const [args, message] of wrong) {
-    const { ended, out } = polyvac(t, args, folder)
-    t.equal(await ended, 2, args.join(' '))
-    t.match(out.stderr, message)
+    const { code, stderr } = await runPolyvac(args, folder)
+    t.equal(code, 2, args.join(' '))
+    t.match(stderr, message)
   }
 })
 
@@ -88,9 +90,9 @@ test('polyvac call waits for a server that starts slowly, as npx does while it i
   const [node, script] = published('everything')
   const slow = `setTimeout(() => import(${JSON.stringify(script)}), 11_000)`
   const command = [node, '-e', slow] as const
-  const call = polyvac(t, ['call', serverName(command), 'echo', '{"message":"late"}', '--', ...command], root)
-  t.equal(await call.ended, 0, call.out.stderr)
-  t.match(JSON.parse(call.out.stdout), { content: [{ text: 'Echo: late' }] })
+  const call = await runPolyvac(['call', serverName(command), 'echo', '{"message":"late"}', '--', ...command], root)
+  t.equal(call.code, 0, call.stderr)
+  t.match(JSON.parse(call.stdout), { content: [{ text: 'Echo: late' }] })
 })
 
 test('options after -- belong to the server, and $ in them stays', async t => {

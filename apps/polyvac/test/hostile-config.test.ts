@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '../../../test/fixtures/until.js'
-import { emptyFolder, json, polyvac } from '../../../test/fixtures/command.js'
+import { emptyFolder, json, polyvac, runPolyvac } from '../../../test/fixtures/command.js'
 
 const config = (interpreter: string, name = 'demo'): string => JSON.stringify({
   kind: 'vacConfig',
@@ -61,9 +61,9 @@ test('check ends with the reason where the configuration or its .env is not a fi
   const folder = await emptyFolder(t)
   const file = join(folder, 'vac_config.yaml')
   const check = async (): Promise<string> => {
-    const { out, ended } = polyvac(t, ['check'], folder)
-    t.equal(await ended, 1)
-    return out.stderr
+    const { code, stderr } = await runPolyvac(['check'], folder)
+    t.equal(code, 1)
+    return stderr
   }
   execFileSync('mkfifo', [file])
   t.match(await check(), /it is a device, a pipe or a socket/)
@@ -81,8 +81,8 @@ test('check ends with the reason where the configuration or its .env is not a fi
 test('control characters of the configuration are escaped on the terminal', async t => {
   const folder = await emptyFolder(t)
   await writeFile(join(folder, 'vac_config.yaml'), 'kind: vacConfig # \x1b[2J\n"ke\\ey\x1b]0;title\x07": 1\nvac: { demo: {} }\n')
-  const { out, ended } = polyvac(t, ['check'], folder)
-  t.equal(await ended, 1)
-  t.match(out.stderr, /\\u001b/)
-  t.notMatch(out.stderr, '\x1b')
+  const { code, stderr } = await runPolyvac(['check'], folder)
+  t.equal(code, 1)
+  t.match(stderr, /\\u001b/)
+  t.notMatch(stderr, '\x1b')
 })

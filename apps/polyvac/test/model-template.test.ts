@@ -13,7 +13,7 @@ t.teardown(() => model.close())
 // the files of `polyvac init --template model`; with a package.json, init packs no packages
 const folder = await emptyFolder(t)
 await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
-await init({ target: folder, template: 'model' })
+await init({ target: folder, template: 'model' }, process)
 await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
 const env = { MODEL_URL: model.url, MODEL_NAME: 'tiny', PATH: `${root}/node_modules/.bin:${process.env.PATH}` }
 const url = await polyvac(t, [], folder, env).url()

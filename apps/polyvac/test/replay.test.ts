@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { emptyFolder, polyvac } from '../../../test/fixtures/command.js'
+import { emptyFolder, runPolyvac } from '../../../test/fixtures/command.js'
 import { questions } from '../../../test/probes/index.mjs'
 import { createHost, parseConfig } from '@polyvac/host'
 import { HttpClient } from '../src/client/http-client.js'
@@ -127,17 +127,17 @@ test('polyvac replay prints differences, as text and as JSON, and its exit code 
   const changed = await host(t, answering('the\x1b new answer to'))
   const file = await write(t, [await record(url, { path: '/vac/streaming/own', body: { user_input: 'hello' } })])
   const cwd = await emptyFolder(t)
-  const good = polyvac(t, ['replay', file, '--url', url], cwd)
-  t.equal(await good.ended, 0)
-  t.match(good.out.stdout, /^same {7}line 2: \/vac\/streaming\/own\n1 same, 0 different, 0 skipped\n$/)
-  const bad = polyvac(t, ['replay', file, '--url', changed, '--json'], cwd)
-  t.equal(await bad.ended, 1)
-  t.match(JSON.parse(bad.out.stdout), { line: 2, result: 'different', differences: [{ recorded: /old answer/, now: /new answer/ }] })
-  t.notMatch(bad.out.stdout, '\x1b')
+  const good = await runPolyvac(['replay', file, '--url', url], cwd)
+  t.equal(good.code, 0)
+  t.match(good.stdout, /^same {7}line 2: \/vac\/streaming\/own\n1 same, 0 different, 0 skipped\n$/)
+  const bad = await runPolyvac(['replay', file, '--url', changed, '--json'], cwd)
+  t.equal(bad.code, 1)
+  t.match(JSON.parse(bad.stdout), { line: 2, result: 'different', differences: [{ recorded: /old answer/, now: /new answer/ }] })
+  t.notMatch(bad.stdout, '\x1b')
   await writeFile(join(cwd, 'vac_config.yaml'), 'kind: vacConfig\nvac: { own: { interpreter: echo } }\n')
-  const configured = polyvac(t, ['replay', file], cwd)
-  t.equal(await configured.ended, 1)
-  t.match(configured.out.stdout, /different {2}line 2[^]*- .*the old answer[^]*0 same, 1 different/)
+  const configured = await runPolyvac(['replay', file], cwd)
+  t.equal(configured.code, 1)
+  t.match(configured.stdout, /different {2}line 2[^]*- .*the old answer[^]*0 same, 1 different/)
 })
 
 test('a broken session is refused with the number of its line', async t => {

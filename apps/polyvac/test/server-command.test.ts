@@ -1,16 +1,20 @@
 import { test } from 'tap'
 import { serverName } from '../src/command-config.js'
-import { emptyFolder, polyvac } from '../../../test/fixtures/command.js'
+import { emptyFolder, polyvac, runPolyvac } from '../../../test/fixtures/command.js'
 
 const MISSING = 'no-such-command-of-mine'
 
 test('a command that does not exist ends polyvac, tools and call with an error that names it', async t => {
   const folder = await emptyFolder(t)
-  for (const words of [[], ['tools'], ['call', MISSING, 'echo']]) {
-    const { out, ended } = polyvac(t, [...words, '--', MISSING], folder)
-    t.equal(await ended, 1, words.join(' '))
-    t.match(out.stderr, /"no-such-command-of-mine\\?" is not on the search path/)
+  const { out, ended } = polyvac(t, ['--', MISSING], folder)
+  t.equal(await ended, 1)
+  const errors = [out.stderr]
+  for (const words of [['tools'], ['call', MISSING, 'echo']]) {
+    const { code, stderr } = await runPolyvac([...words, '--', MISSING], folder)
+    t.equal(code, 1, words.join(' '))
+    errors.push(stderr)
   }
+  for (const text of errors) t.match(text, /"no-such-command-of-mine\\?" is not on the search path/)
 })
 
 test('a server command that ends at once ends polyvac with its exit code', async t => {
@@ -39,12 +43,11 @@ test('control characters of an upstream do not reach the terminal', async t => {
   const folder = await emptyFolder(t)
   const server = serverName([process.execPath, '-e', HOSTILE])
   for (const words of [['tools'], ['tools', '--json'], ['call', server, 'say'], ['call', server, 'say', '{"fail":true}']]) {
-    const { out, ended } = polyvac(t, [...words, '--', process.execPath, '-e', HOSTILE], folder)
-    await ended
-    const text = out.stdout + out.stderr
+    const { stdout, stderr } = await runPolyvac([...words, '--', process.execPath, '-e', HOSTILE], folder)
+    const text = stdout + stderr
     t.match(text, /end|not visible/, words.join(' '))
     // eslint-disable-next-line no-control-regex
     t.notMatch(text, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]|\u{E0041}/u, words.join(' '))
-    if (words[0] === 'call' && out.stdout !== '') t.match(JSON.parse(out.stdout).content[0].text, '\u009b2J\u202e', 'the JSON is the same')
+    if (words[0] === 'call' && stdout !== '') t.match(JSON.parse(stdout).content[0].text, '\u009b2J\u202e', 'the JSON is the same')
   }
 })

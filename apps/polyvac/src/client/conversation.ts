@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline'
 import type { Answer, ChatTurn } from '@polyvac/core'
 import { sourceLines } from '@polyvac/core/plugin'
 import { toPlainLines, toPlainText } from '../terminal.js'
+import type { CommandIo } from '../command-io.js'
 
 /** Turns that go with a question; the oldest are left out. */
 export const MAX_HISTORY_TURNS = 200
@@ -10,10 +11,10 @@ export const MAX_HISTORY_TURNS = 200
 export type Speaker = (question: string, history: readonly ChatTurn[], signal: AbortSignal) => AsyncIterable<string | Answer>
 
 /** Asks one question and writes the answer: text as it arrives, then the sources; or one JSON document. */
-export async function writeAnswer (chunks: AsyncIterable<string | Answer>, json: false | 'line' | 'pretty'): Promise<Answer> {
+export async function writeAnswer (chunks: AsyncIterable<string | Answer>, json: false | 'line' | 'pretty', { stdout }: Pick<CommandIo, 'stdout'>): Promise<Answer> {
   for await (const chunk of chunks) {
     if (typeof chunk === 'string') {
-      if (json === false) process.stdout.write(toPlainLines(chunk))
+      if (json === false) stdout.write(toPlainLines(chunk))
       continue
     }
     const lines = sourceLines(chunk)
@@ -21,7 +22,7 @@ export async function writeAnswer (chunks: AsyncIterable<string | Answer>, json:
     const question = typeof chunk.input_required === 'string' && !chunk.answer.includes(chunk.input_required)
       ? `${toPlainLines(chunk.input_required)}\n`
       : ''
-    process.stdout.write(json === false
+    stdout.write(json === false
       ? `\n${question}${sources}`
       : `${toPlainLines(JSON.stringify(chunk, null, json === 'pretty' ? 2 : 0))}\n`)
     return chunk
@@ -34,9 +35,9 @@ export async function writeAnswer (chunks: AsyncIterable<string | Answer>, json:
  * progress; a second one, or one without an answer in progress, ends the conversation. After a failed answer the
  * conversation goes on; from a pipe the exit code becomes 1.
  */
-export async function converse (name: string, speak: Speaker, { json }: { readonly json: boolean }): Promise<void> {
-  const isTerminal = process.stdin.isTTY === true
-  const lines = createInterface({ input: process.stdin, terminal: isTerminal, ...isTerminal ? { output: process.stderr } : {} })
+export async function converse (name: string, speak: Speaker, { json }: { readonly json: boolean }, io: CommandIo): Promise<void> {
+  const isTerminal = io.stdin.isTTY === true
+  const lines = createInterface({ input: io.stdin, terminal: isTerminal, ...isTerminal ? { output: io.stderr } : {} })
   lines.setPrompt(isTerminal ? `${name}> ` : '')
   let answering: AbortController | undefined
   let isInterrupted = false
@@ -50,7 +51,7 @@ export async function converse (name: string, speak: Speaker, { json }: { readon
     answering?.abort(new Error('interrupted'))
   }
   lines.on('SIGINT', onInterrupt)
-  process.on('SIGINT', onInterrupt)
+  io.on('SIGINT', onInterrupt)
   let history: ChatTurn[] = []
   try {
     if (isTerminal) lines.prompt()
@@ -61,13 +62,13 @@ export async function converse (name: string, speak: Speaker, { json }: { readon
         answering = new AbortController()
         const { signal } = answering
         try {
-          const { answer, input_required: asked } = await writeAnswer(speak(question, history, signal), json ? 'line' : false)
+          const { answer, input_required: asked } = await writeAnswer(speak(question, history, signal), json ? 'line' : false, io)
           const content = typeof asked === 'string' && answer === '' ? asked : answer
           const turns: ChatTurn[] = [{ role: 'user', content: question }, { role: 'assistant', content }]
           history = [...history, ...turns].slice(-MAX_HISTORY_TURNS)
         } catch (err) {
-          writeFailure(err as Error, signal, json)
-          if (!isTerminal && !signal.aborted) process.exitCode = 1
+          writeFailure(err as Error, signal, json, io)
+          if (!isTerminal && !signal.aborted) io.exitCode = 1
         } finally {
           answering = undefined
         }
@@ -77,13 +78,13 @@ export async function converse (name: string, speak: Speaker, { json }: { readon
       if (isTerminal && !isClosed) lines.prompt()
     }
   } finally {
-    process.off('SIGINT', onInterrupt)
+    io.off('SIGINT', onInterrupt)
     lines.close()
   }
 }
 
-function writeFailure (err: Error & { code?: string }, signal: AbortSignal, json: boolean): void {
+function writeFailure (err: Error & { code?: string }, signal: AbortSignal, json: boolean, { stdout, stderr }: CommandIo): void {
   const { code = 'FAILED', message } = signal.aborted ? { code: 'CALL_ABORTED', message: 'the answer was stopped' } : err
-  if (json) process.stdout.write(`${toPlainLines(JSON.stringify({ error: { code, message } }))}\n`)
-  else process.stderr.write(`\n${toPlainText(message)}\n`)
+  if (json) stdout.write(`${toPlainLines(JSON.stringify({ error: { code, message } }))}\n`)
+  else stderr.write(`\n${toPlainText(message)}\n`)
 }

@@ -4,22 +4,23 @@ import { UsageError } from '../errors.js'
 import { speakerOf } from './chat.js'
 import { withVacs } from './with-vacs.js'
 import type { Arguments } from '../arguments.js'
+import type { CommandIo } from '../command-io.js'
 
 /** `polyvac ask`: answers one question, or holds a conversation on a terminal, in this process, without a server. */
-export async function ask (args: Arguments): Promise<void> {
-  await withVacs(args, async vacs => {
+export async function ask (args: Arguments, io: CommandIo): Promise<void> {
+  await withVacs(args, io, async vacs => {
     const { vac, question } = toQuestion(vacs, args.words)
-    if (question?.trim() === '' || (question === undefined && process.stdin.isTTY !== true)) {
+    if (question?.trim() === '' || (question === undefined && io.stdin.isTTY !== true)) {
       throw new UsageError(`${question === undefined ? 'polyvac ask needs a question' : 'the question is blank'}, for example: polyvac ask "How do I start?"`)
     }
-    if (question === undefined) return await converse(vac.name, speakerOf(vac), args)
+    if (question === undefined) return await converse(vac.name, speakerOf(vac), args, io)
     const stop = new AbortController()
     const onInterrupt = (): void => stop.abort(new Error('interrupted'))
-    process.once('SIGINT', onInterrupt)
+    io.once('SIGINT', onInterrupt)
     try {
-      await writeAnswer(speakerOf(vac)(question, [], stop.signal), args.json && 'pretty')
+      await writeAnswer(speakerOf(vac)(question, [], stop.signal), args.json && 'pretty', io)
     } finally {
-      process.off('SIGINT', onInterrupt)
+      io.off('SIGINT', onInterrupt)
     }
   })
 }

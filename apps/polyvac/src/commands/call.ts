@@ -3,22 +3,23 @@ import { UsageError } from '../errors.js'
 import { withGateway } from './with-gateway.js'
 import { toPlainLines } from '../terminal.js'
 import type { Arguments } from '../arguments.js'
+import type { CommandIo } from '../command-io.js'
 
 /** `polyvac call`: calls a tool. It writes the result to standard output as JSON, and progress to standard error. */
-export async function call (args: Arguments): Promise<void> {
+export async function call (args: Arguments, io: CommandIo): Promise<void> {
   const [server, tool, text = '{}'] = args.words
   if (server === undefined || tool === undefined) {
     throw new UsageError('name the server and the tool: polyvac call files list_directory \'{"path":"."}\'')
   }
   const toolArguments = toArguments(text)
-  await withGateway(args, async (gateway, signal) => {
+  await withGateway(args, io, async (gateway, signal) => {
     const result = await gateway.call(server, tool, toolArguments, {
       signal,
       onProgress ({ progress, total, message }) {
-        process.stderr.write(`${toPlainLines(`${progress}${total === undefined ? '' : ` of ${total}`}${message === undefined ? '' : `: ${message}`}`)}\n`)
+        io.stderr.write(`${toPlainLines(`${progress}${total === undefined ? '' : ` of ${total}`}${message === undefined ? '' : `: ${message}`}`)}\n`)
       }
     })
-    process.stdout.write(`${toPlainLines(JSON.stringify(result, null, 2))}\n`)
+    io.stdout.write(`${toPlainLines(JSON.stringify(result, null, 2))}\n`)
   })
 }
 

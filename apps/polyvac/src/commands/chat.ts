@@ -7,20 +7,21 @@ import { findService } from '../client/service-speaker.js'
 import { toPlainText } from '../terminal.js'
 import { withVacs } from './with-vacs.js'
 import type { Arguments } from '../arguments.js'
+import type { CommandIo } from '../command-io.js'
 
 /** `polyvac chat`: holds a conversation with a VAC of the configuration, or of the running service of `--url`. */
-export async function chat (args: Arguments): Promise<void> {
+export async function chat (args: Arguments, io: CommandIo): Promise<void> {
   const [wanted] = args.words
   if (args.url === undefined) {
-    return await withVacs(args, async vacs => {
-      const vac = vacs.get(await chooseVac(vacs.names, wanted))
-      await converse(vac.name, speakerOf(vac), args)
+    return await withVacs(args, io, async vacs => {
+      const vac = vacs.get(await chooseVac(vacs.names, wanted, io))
+      await converse(vac.name, speakerOf(vac), args, io)
     })
   }
   const client = new HttpClient(args.url, args.headers)
   const service = await findService(client)
-  const name = await chooseVac(service.names, wanted)
-  await converse(name, service.speakerOf(name), args)
+  const name = await chooseVac(service.names, wanted, io)
+  await converse(name, service.speakerOf(name), args, io)
 }
 
 /** Answers of a VAC of this process. */
@@ -44,14 +45,14 @@ function withPlace ({ message, stack = '' }: Error): string {
 }
 
 /** @throws USAGE without a name where there are several and no terminal to choose on */
-async function chooseVac (names: readonly string[], wanted: string | undefined): Promise<string> {
+async function chooseVac (names: readonly string[], wanted: string | undefined, { stdin, stderr }: CommandIo): Promise<string> {
   if (wanted !== undefined && !names.includes(wanted)) throw new UsageError(`${JSON.stringify(wanted)} is not a VAC; there are ${names.join(', ')}`)
   const only = wanted ?? (names.length === 1 ? names[0] : undefined)
   if (only !== undefined) return only
-  if (process.stdin.isTTY !== true) throw new UsageError(`name the VAC to chat with: ${names.join(', ')}`)
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  if (stdin.isTTY !== true) throw new UsageError(`name the VAC to chat with: ${names.join(', ')}`)
+  const lines = createInterface({ input: stdin, output: stderr })
   try {
-    names.forEach((name, index) => process.stderr.write(`  ${index + 1}  ${toPlainText(name)}\n`))
+    names.forEach((name, index) => stderr.write(`  ${index + 1}  ${toPlainText(name)}\n`))
     const text = (await lines.question('number or name of the VAC: ')).trim()
     const chosen = names.find((name, index) => name === text || String(index + 1) === text)
     if (chosen === undefined) throw new UsageError(`${JSON.stringify(text)} is not one of ${names.join(', ')}`)

@@ -11,6 +11,7 @@ import { loadConfig } from '../load-config.js'
 import { toPlainText } from '../terminal.js'
 import { withService } from './with-service.js'
 import type { Arguments } from '../arguments.js'
+import type { CommandIo } from '../command-io.js'
 
 const CHECKS: Readonly<Record<string, Check>> = { service: checkService, a2a: checkA2a, mcp: checkMcp, 'body limit': checkBodyLimit, cors: checkCors }
 
@@ -18,21 +19,21 @@ const CHECKS: Readonly<Record<string, Check>> = { service: checkService, a2a: ch
  * `polyvac doctor`: checks a running service, or starts the one of the configuration on a free port and checks that.
  * It writes one line for each check, and the exit code is 1 if there are problems.
  */
-export async function doctor (args: Arguments): Promise<void> {
+export async function doctor (args: Arguments, io: CommandIo): Promise<void> {
   const { words: [url], json } = args
   // @keyed none: a list of one run of a command
   const findings: Finding[] = []
   const write = (finding: Finding): void => {
     findings.push(finding)
     const { level, check, text, remedy } = finding
-    process.stdout.write(json
+    io.stdout.write(json
       ? `${JSON.stringify(finding)}\n`
       : `${toPlainText(`${level.padEnd(11)}  ${check}: ${text}${remedy === undefined ? '' : `; ${remedy}`}`)}\n`)
   }
   if (url === undefined) write(checkNode())
   try {
-    if (url === undefined) for (const finding of checkPackages(await loadConfig(args))) write(finding)
-    await withService(args, url, async client => {
+    if (url === undefined) for (const finding of checkPackages(await loadConfig(args, io), io.env)) write(finding)
+    await withService(args, io, url, async client => {
       for await (const finding of findingsOf(client)) write(finding)
     })
   } catch (err) {
@@ -41,8 +42,8 @@ export async function doctor (args: Arguments): Promise<void> {
     write(problem('configuration', message, 'repair it; polyvac check reports all problems of the configuration'))
   }
   const count = (level: Finding['level']): number => findings.filter(finding => finding.level === level).length
-  if (!json) process.stdout.write(`${count('ok')} ok, ${count('warning')} warnings, ${count('problem')} problems, ${count('not checked')} not checked\n`)
-  if (count('problem') > 0) process.exitCode = 1
+  if (!json) io.stdout.write(`${count('ok')} ok, ${count('warning')} warnings, ${count('problem')} problems, ${count('not checked')} not checked\n`)
+  if (count('problem') > 0) io.exitCode = 1
 }
 
 /** All findings about a service. A service that cannot be reached has one. */

@@ -3,12 +3,13 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { addLocalPackages } from '../local-packages.js'
 import type { Arguments } from '../arguments.js'
+import type { CommandIo } from '../command-io.js'
 
 const TEMPLATES = fileURLToPath(new URL('../../templates', import.meta.url))
 
 /** `polyvac init`: copies the template of a service. It does not change existing files. */
-export async function init ({ target = '.', template }: Pick<Arguments, 'target' | 'template'>): Promise<void> {
-  const folder = resolve(target)
+export async function init ({ target = '.', template }: Pick<Arguments, 'target' | 'template'>, io: CommandIo): Promise<void> {
+  const folder = resolve(io.cwd(), target)
   await mkdir(folder, { recursive: true })
   // a template takes the files that it lacks from the default one
   const files = new Map([...await filesOf('default'), ...await filesOf(template)])
@@ -20,9 +21,9 @@ export async function init ({ target = '.', template }: Pick<Arguments, 'target'
       if (path === 'package.json') await writeManifest(from, to)
       else await cp(from, to)
     }
-    process.stdout.write(`  ${exists ? 'kept   ' : 'written'}  ${join(target, path)}\n`)
+    io.stdout.write(`  ${exists ? 'kept   ' : 'written'}  ${join(target, path)}\n`)
   }
-  process.stdout.write(`\n  ${folder === process.cwd() ? '' : `cd ${target} && `}npm install && npm start\n`)
+  io.stdout.write(`\n  ${folder === io.cwd() ? '' : `cd ${target} && `}npm install && npm start\n`)
 }
 
 /** The files of a template, by their path in it. */

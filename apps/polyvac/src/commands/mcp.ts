@@ -3,15 +3,16 @@ import { Writable } from 'node:stream'
 import { McpServerMissingError } from '../errors.js'
 import { loadConfig } from '../load-config.js'
 import type { Arguments } from '../arguments.js'
+import type { CommandIo } from '../command-io.js'
 
 /**
  * `polyvac mcp`: the MCP server over standard input and output, until the input ends, or SIGTERM or SIGINT. It does not
  * listen, and does not use the task file of a running service.
  * @throws MCP_SERVER_MISSING
  */
-export async function mcp (args: Arguments): Promise<void> {
+export async function mcp (args: Arguments, io: CommandIo): Promise<void> {
   const output = ownOutput()
-  const config = await loadConfig(args)
+  const config = await loadConfig(args, io)
   // the caller is the user of this process
   const { auth, ...service } = config.service
   const module = await loadPlugin('@polyvac/mcp-server') as McpServerModule | undefined
@@ -21,7 +22,7 @@ export async function mcp (args: Arguments): Promise<void> {
     enable_mcp_server: true,
     enable_a2a_agent: false,
     tasks: { store: 'memory' },
-    server: { logger: { level: args.logLevel ?? 'warn', stream: process.stderr } }
+    server: { logger: { level: args.logLevel ?? 'warn', stream: io.stderr } }
   })
   try {
     await app.ready()

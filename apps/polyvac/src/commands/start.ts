@@ -14,29 +14,30 @@ import { stopInTime } from '../stop-in-time.js'
 import { toPlainLines } from '../terminal.js'
 import { watchFiles } from '../watch-config.js'
 import type { Arguments } from '../arguments.js'
+import type { CommandIo } from '../command-io.js'
 
 /** Longest wait of the banner for the first index and for MCP servers, in ms. */
 const BANNER_PATIENCE_MS = 1_000
 
 /** `polyvac start`: serves until SIGTERM or SIGINT. */
-export async function start (args: Arguments): Promise<void> {
-  const config = await loadConfig(args)
+export async function start (args: Arguments, io: CommandIo): Promise<void> {
+  const config = await loadConfig(args, io)
   const { auth, a2a } = config.service
   for (const host of [args.host, a2a?.grpc?.host ?? GRPC_HOST]) {
     checkAddress(host, { authenticated: auth !== undefined, allowUnauthenticated: args.allowUnauthenticated })
   }
   const stopTelemetry = await startTelemetry()
-  const bar = new ProgressBar(process.stderr)
+  const bar = new ProgressBar(io.stderr)
   const created = createHost({
     config,
-    ...environmentOptions(config),
-    enable_playground: await usesPlayground(config, args.host),
+    ...environmentOptions(config, io.env),
+    enable_playground: await usesPlayground(config, args.host, io),
     public_url: args.publicUrl,
-    server: { logger: loggerFor(args) },
+    server: { logger: loggerFor(args, io) },
     onIndexing: progress => bar.show(progress)
   })
   // while the host is created: loading its modules takes seconds, in which the file may change
-  const stopWatching = args.serverCommand === undefined ? follow(created, config, args) : () => {}
+  const stopWatching = args.serverCommand === undefined ? follow(created, config, args, io) : () => {}
   const app = await created.catch(err => {
     stopWatching()
     throw err
@@ -69,19 +70,19 @@ export async function start (args: Arguments): Promise<void> {
       throw new ServerCommandFailedError(args.serverCommand.join(' '), problem)
     }
   }
-  process.stdout.write(banner(app, config, args.publicUrl ?? url))
+  io.stdout.write(banner(app, config, args.publicUrl ?? url))
   // the first start of a server can take long, for example where npx downloads it
   if (starting) {
     settled?.then(async () => {
-      process.stdout.write(serverLines(gateway!))
+      io.stdout.write(serverLines(gateway!))
       if (args.serverCommand === undefined || commandProblem(gateway) === undefined) return
-      process.exitCode = 1
+      io.exitCode = 1
       await app.close()
     }).catch(() => {})
   }
 
-  if (process.stderr.isTTY && folders.some(folder => !folder.stats().ready)) {
-    indexed.then(() => process.stderr.write(documentsLine(app)), () => {})
+  if (io.stderr.isTTY && folders.some(folder => !folder.stats().ready)) {
+    indexed.then(() => io.stderr.write(documentsLine(app)), () => {})
   }
   stopWithParent()
 }
@@ -110,7 +111,7 @@ function stopWithParent (): void {
 const LATE_RETRY_MS = 1_000
 
 /** Follows changes of the configuration, and with --watch of interpreter modules. An invalid one changes nothing. */
-function follow (created: Promise<FastifyInstance>, config: HostConfig, { watch, publicUrl }: Arguments): () => void {
+function follow (created: Promise<FastifyInstance>, config: HostConfig, { watch, publicUrl }: Arguments, { stderr }: CommandIo): () => void {
   const modules = ({ service, vac, folder }: HostConfig): string[] =>
     [service.stream_interpreter, service.vac_interpreter, ...Object.values(vac).map(({ interpreter }) => interpreter)]
       .filter(name => name !== undefined && isModulePath(name)).map(name => resolve(folder, name!))
@@ -127,7 +128,7 @@ function follow (created: Promise<FastifyInstance>, config: HostConfig, { watch,
       warnOf(app, next)
     } catch (err) {
       app.polyvac.refuse(err)
-      process.stderr.write(`${toPlainLines((err as Error).message)}\nthe configuration in force stays, without the credentials that were removed\n`)
+      stderr.write(`${toPlainLines((err as Error).message)}\nthe configuration in force stays, without the credentials that were removed\n`)
       if (err instanceof LateConfigError) retry = setTimeout(onChange, LATE_RETRY_MS).unref()
     }
   }
@@ -160,7 +161,7 @@ function warnOf (app: FastifyInstance, { warnings }: HostConfig): void {
 }
 
 /** The switch. Default: the package is installed, no other machine reaches the service, it is not in production. */
-async function usesPlayground ({ service }: HostConfig, host: string): Promise<boolean> {
+async function usesPlayground ({ service }: HostConfig, host: string, { env }: CommandIo): Promise<boolean> {
   return service.enable_playground ??
-    (isLoopbackHost(host) && process.env.NODE_ENV !== 'production' && await loadPlugin('@polyvac/playground') !== undefined)
+    (isLoopbackHost(host) && env.NODE_ENV !== 'production' && await loadPlugin('@polyvac/playground') !== undefined)
 }

@@ -10,7 +10,7 @@ interface Need {
   readonly packages: readonly string[]
   /** The package that imports them. Default: the host. */
   readonly importer?: string
-  readonly isOn: (switches: Settings['switches']) => boolean
+  readonly isOn: (switches: Settings['switches'], env: NodeJS.ProcessEnv) => boolean
 }
 
 const NEEDS: readonly Need[] = [
@@ -25,13 +25,13 @@ const NEEDS: readonly Need[] = [
     packages: ['@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics'],
     isOn: ({ telemetry }) => telemetry?.prometheus === true
   },
-  { setting: 'OTEL_*', packages: ['@opentelemetry/api', '@opentelemetry/sdk-node'], isOn: () => isTelemetryWanted(process.env) }
+  { setting: 'OTEL_*', packages: ['@opentelemetry/api', '@opentelemetry/sdk-node'], isOn: (_switches, env) => isTelemetryWanted(env) }
 ]
 
 /** All optional packages that the configuration needs and that are not installed, before the service starts. */
-export function * checkPackages (config: HostConfig, isThere = isInstalled): Generator<Finding> {
-  const { switches } = toSettings(environmentOptions(config), config)
-  const needs = NEEDS.filter(need => need.isOn(switches))
+export function * checkPackages (config: HostConfig, env: NodeJS.ProcessEnv, isThere = isInstalled): Generator<Finding> {
+  const { switches } = toSettings(environmentOptions(config, env), config)
+  const needs = NEEDS.filter(need => need.isOn(switches, env))
   let missing = 0
   for (const { setting, packages, importer } of needs) {
     const absent = packages.filter(name => !isThere(name, importer))
