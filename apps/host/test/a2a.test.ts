@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createHost, type HostOptions } from '../src/index.js'
 import { listen } from '../src/guards/listen.js'
+import { runPolyvac } from '../../../test/fixtures/command.js'
 import { until } from '../../../test/fixtures/until.js'
 import { start, words, workspace, type Frame } from './task-service.js'
 
@@ -154,10 +155,10 @@ test('a receiver that fails twice gets every update in order, signed with the ke
 
 test('a tasks path that cannot be written is a start-up error that names the remedy', async t => {
   const { folder } = await workspace(t, '  tasks: { path: interpreter.mjs/tasks.db }\n')
-  const { ended, out } = await start(t, folder)
-  t.match(await ended, { code: 1 })
-  t.match(out.stderr, /tasks cannot be kept in .*interpreter\.mjs\/tasks\.db: .*service\.tasks\.path.*service\.tasks\.store: memory/)
-  t.notMatch(out.stdout, /http:/)
+  const { code, stdout, stderr } = await runPolyvac(['start'], folder)
+  t.equal(code, 1)
+  t.match(stderr, /tasks cannot be kept in .*interpreter\.mjs\/tasks\.db: .*service\.tasks\.path.*service\.tasks\.store: memory/)
+  t.notMatch(stdout, /http:/)
 })
 
 /** A host in this process, its tasks in memory unless the options say otherwise. */
@@ -310,8 +311,12 @@ test('the routes of the agent are in the OpenAPI document', async t => {
 
 test('tasks.store: memory writes no file', async t => {
   const { folder } = await workspace(t, '  tasks: { store: memory }\n')
-  const service = await start(t, folder)
-  t.match(await service.call('tasks/send', { skillName: 'vac_query_slow', input: { query: '2 words, 1 ms' } }), { state: 'completed' })
+  const app = await createHost({ config: join(folder, 'vac_config.yaml'), server: { logger: false } })
+  t.teardown(() => app.close())
+  const sent = await app.inject({
+    method: 'POST', url: '/a2a/tasks/send', payload: { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_slow', input: { query: '2 words, 1 ms' } } }
+  })
+  t.match(sent.json(), { result: { state: 'completed' } })
   t.notOk(existsSync(join(folder, '.polyvac')))
 })
 

@@ -7,7 +7,7 @@ import { test, type Test } from 'tap'
 import { postgresServer, query, testDatabase } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
 import { createHost } from '../src/index.js'
-import { emptyFolder, json, polyvac, withoutPackage } from '../../../test/fixtures/command.js'
+import { emptyFolder, json, polyvac, runPolyvac, withoutPackage } from '../../../test/fixtures/command.js'
 
 // its characters need percent-encoding; the canary is the same in both forms
 const CANARY = 'c4n4ry'
@@ -127,19 +127,19 @@ test('a database that refuses the service ends the start with the reason and the
   }
   const folder = await workspace(t)
   for (const command of ['start', 'migrate']) {
-    const { out, ended } = polyvac(t, [command], folder, { DATABASE_URL: changed(other => { other.password = CANARY }) })
-    t.equal(await ended, 1, command)
-    t.match(out.stderr, /^polyvac: .*check user name and password/m, 'a text for people, not a stack')
-    t.notMatch(`${out.stdout}${out.stderr}`, CANARY, command)
+    const { code, stdout, stderr } = await runPolyvac([command], folder, { env: { DATABASE_URL: changed(other => { other.password = CANARY }) } })
+    t.equal(code, 1, command)
+    t.match(stderr, /^polyvac: .*check user name and password/m, 'a text for people, not a stack')
+    t.notMatch(`${stdout}${stderr}`, CANARY, command)
   }
 })
 
 test('after polyvac migrate a role without the right to create serves tasks', async t => {
   const admin = await testDatabase(t)
   const folder = await workspace(t)
-  const migrated = polyvac(t, ['migrate'], folder, { DATABASE_URL: admin })
-  t.equal(await migrated.ended, 0)
-  t.match(migrated.out.stdout, /^the tables of the tasks are up to date: 127\.0\.0\.1:\d+\/polyvac_test_\w+\n$/)
+  const migrated = await runPolyvac(['migrate'], folder, { env: { DATABASE_URL: admin } })
+  t.equal(migrated.code, 0)
+  t.match(migrated.stdout, /^the tables of the tasks are up to date: 127\.0\.0\.1:\d+\/polyvac_test_\w+\n$/)
   const url = await addressOf(admin, [
     'REVOKE CREATE ON DATABASE # FROM $',
     'GRANT USAGE ON SCHEMA polyvac, polyvac_jobs TO $',
@@ -147,8 +147,9 @@ test('after polyvac migrate a role without the right to create serves tasks', as
     'GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA polyvac, polyvac_jobs TO $',
     'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA polyvac_jobs TO $'
   ])
-  const { url: address } = polyvac(t, ['start'], folder, { DATABASE_URL: url })
-  const service = await address()
+  const app = await createHost({ config: join(folder, 'vac_config.yaml'), tasks: { url }, server: { logger: false } })
+  t.teardown(() => app.close())
+  const service = await app.listen({ host: '127.0.0.1', port: 0 })
   await until(async () => (await send(service)).text.includes('"state":"completed"'), 'a task completes')
 })
 

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { test, type Test } from 'tap'
+import t, { test, type Test } from 'tap'
 import { testDatabase } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
 import { start, words, workspace, type Frame, type TaskService } from './task-service.js'
@@ -30,7 +30,7 @@ export async function * stream_interpreter (question, vectorName, history, { sig
 interface Replica extends TaskService { readonly attempts: () => Promise<string[]> }
 
 /** Two hosts on one database, each with a folder and a log of its interpreter. */
-async function twoReplicas (t: Test, more = ''): Promise<[Replica, Replica]> {
+async function twoReplicas (t: Test, more: string): Promise<[Replica, Replica]> {
   const url = await testDatabase(t)
   const begin = async (): Promise<Replica> => {
     const { folder, attempts } = await workspace(t, `  enable_mcp_server: true\n  tasks: { url: ${JSON.stringify(url)} }\n${more}`)
@@ -71,9 +71,20 @@ async function events ({ url }: TaskService, method: string, params: object, aft
   return found.slice(0, count)
 }
 
+const received: Array<{ headers: IncomingHttpHeaders, body: string }> = []
+const receiver = createServer(async (request, response) => {
+  let body = ''
+  for await (const piece of request) body += String(piece)
+  received.push({ headers: request.headers, body })
+  response.end()
+})
+await new Promise<void>(resolve => { receiver.listen(0, '127.0.0.1', resolve) })
+t.teardown(() => { receiver.closeAllConnections(); receiver.close() })
+const origin = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
+const replicas = await twoReplicas(t, `  push: { allow: [${JSON.stringify(new URL(origin).host)}] }\n`)
+const [one, other] = replicas
+
 test('any replica gets, lists and cancels a task, and the work at the other one stops', async t => {
-  const replicas = await twoReplicas(t)
-  const [one, other] = replicas
   const query = '600 words, 50 ms'
   const { taskId } = await one.call('tasks/send', ask(query))
   for (const replica of replicas) {
@@ -91,7 +102,6 @@ test('any replica gets, lists and cancels a task, and the work at the other one 
 })
 
 test('a stream of one replica goes on at the other without a gap, in the dialect of the description and in A2A 1.0', async t => {
-  const [one, other] = await twoReplicas(t)
   const seen: Frame[] = []
   for await (const frame of one.follow('tasks/sendSubscribe', ask('40 words, 50 ms'))) {
     seen.push(frame)
@@ -123,7 +133,6 @@ test('a stream of one replica goes on at the other without a gap, in the dialect
 })
 
 test('input for a task that asks is taken by any replica', async t => {
-  const [one, other] = await twoReplicas(t)
   const { taskId } = await one.call('tasks/send', ask('ask'))
   await until(async () => (await other.call('tasks/get', { taskId })).state === 'input-required', 'the task asks')
   t.match(await other.call('tasks/send', { taskId, ...ask('3 words, 1 ms') }), { taskId })
@@ -135,17 +144,6 @@ test('input for a task that asks is taken by any replica', async t => {
 })
 
 test('a webhook gets each update once and in order, signed with the key that all replicas publish', async t => {
-  const received: Array<{ headers: IncomingHttpHeaders, body: string }> = []
-  const receiver = createServer(async (request, response) => {
-    let body = ''
-    for await (const piece of request) body += String(piece)
-    received.push({ headers: request.headers, body })
-    response.end()
-  })
-  await new Promise<void>(resolve => { receiver.listen(0, '127.0.0.1', resolve) })
-  t.teardown(() => { receiver.closeAllConnections(); receiver.close() })
-  const origin = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
-  const replicas = await twoReplicas(t, `  push: { allow: [${JSON.stringify(new URL(origin).host)}] }\n`)
   const [keys, others] = await Promise.all(replicas.map(async ({ url }) => await (await fetch(`${url}/.well-known/jwks.json`)).text()))
   t.equal(keys, others)
 

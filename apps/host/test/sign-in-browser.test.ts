@@ -9,13 +9,13 @@ import { authorizationServer, protectedServer } from '../../../packages/mcp-gate
 import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
 import { until } from '../../../test/fixtures/until.js'
 import { emptyFolder } from '../../../test/fixtures/command.js'
-import { start } from './task-service.js'
+import { createHost } from '../src/index.js'
 
 tap.teardown(closeBrowser)
 
 const CALLBACK = '/mcp/sign-in/callback'
 
-/** A host in a process, with the servers `mail` and `evil`, each with another issuer. */
+/** A host with the servers `mail` and `evil`, each with another issuer. */
 async function serve (t: Test) {
   const [honest, hostile] = [await authorizationServer(t), await authorizationServer(t)]
   const [mail, evil] = [await protectedServer(t, honest), await protectedServer(t, hostile)]
@@ -33,7 +33,9 @@ async function serve (t: Test) {
     },
     vac: { agent: { display_name: 'Agent' } }
   }))
-  const { url } = await start(t, folder)
+  const app = await createHost({ config: join(folder, 'vac_config.yaml'), server: { logger: false, forceCloseConnections: true } })
+  t.teardown(() => app.close())
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const call = async (owner: string, server = 'mail'): Promise<any> => await (await fetch(`${url}/mcp/call`, {
     method: 'POST', headers: { authorization: `Bearer ${tokens[owner]!.token}`, 'content-type': 'application/json' }, body: JSON.stringify({ server, tool: 'whoami', arguments: {} })
   })).json()
