@@ -127,7 +127,7 @@ test('an entry whose message was lost comes once the listener is back', async t 
   const { a, b, url } = await pair(t)
   const later: LinkEntry[] = []
   const { stop } = await b.follow('s', 0, entries => { later.push(...entries) })
-  await query(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query = 'SELECT 1'")
+  await query(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND (query LIKE 'LISTEN%' OR query = 'SELECT 1')")
   await a.append('s', ['x'], brief)
   await until(() => later.length === 1, 'it has come')
   t.strictSame(texts(later), ['1 x'])
