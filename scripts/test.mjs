@@ -63,9 +63,11 @@ const weights = readWeights()
 const processes = inProcesses(chosen)
 const names = [...processes.keys(), ...files.length === 0 && grep === undefined ? Object.keys(CHECKS) : []]
 const queue = heaviestFirst(shardOf(names, weights, shard, shards), weights)
+const database = await sharedDatabase()
 await Promise.all(Array.from({ length: JOBS }, async () => {
   for (let name; (name = queue.shift()) !== undefined;) await (processes.has(name) ? runTests(name, processes.get(name)) : check(name))
 }))
+await database?.stop()
 for (const block of readFileSync(blocks, 'utf8').split('\n').slice(0, -1)) process.stdout.write(`block: ${block}\n`)
 rmSync(folder, { recursive: true, force: true })
 if (grep !== undefined && passed + failed + skipped === 0) endWithoutTests()
@@ -113,6 +115,16 @@ async function runTests (name, files) {
   const ok = status === 0 && hasPlan && failures === 0
   failed += ok ? 0 : Math.max(1, failures)
   process.stdout.write(`${ok ? '  ok' : 'FAIL'}  ${files.join(', ')} (${seconds} s)${ok || failures > 0 ? '' : `: exit code ${status}`}\n`)
+}
+
+/** One server for all files that need PostgreSQL: one for each of them would cost two seconds of CPU time. */
+async function sharedDatabase () {
+  const files = queue.flatMap(name => processes.get(name) ?? []).filter(file => readFileSync(file, 'utf8').includes('fixtures/postgres'))
+  if (files.length < 2 || process.env.POLYVAC_TEST_DATABASE_URL !== undefined) return undefined
+  const { PostgresServer } = await import('../test/fixtures/postgres-server.mjs')
+  const server = await PostgresServer.start(['-c', 'max_connections=300', '-c', 'fsync=off'])
+  process.env.POLYVAC_TEST_DATABASE_URL = server.url()
+  return server
 }
 
 /** Test files that hold each of the words: a name may be put together from parts. */
