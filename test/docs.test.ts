@@ -8,7 +8,7 @@ import { parse as parseYaml } from 'yaml'
 import { migrate } from '../packages/tasks/src/sqlite/tables.js'
 import { isRun, pages, scripts, Workspace } from './fixtures/doc-programs.js'
 import { allPages, readPage, root, testedPages, type Page } from './fixtures/pages.js'
-import { run, startHost } from './fixtures/service.js'
+import { openHost, run } from './fixtures/service.js'
 
 const workspace = new Workspace('pages')
 
@@ -126,7 +126,7 @@ test('callers get the codes and statuses that the reference lists', async t => {
   const folder = join(workspace.folder, 'errors')
   mkdirSync(folder)
   writeFileSync(join(folder, 'vac_config.yaml'), 'kind: vacConfig\nvac: { echo: { interpreter: echo } }\n')
-  const host = await startHost(folder)
+  const host = await openHost(folder)
   t.teardown(() => host.close())
   const json = { 'content-type': 'application/json' }
   const post = (body: unknown, path = '/vac/echo', headers: Record<string, string> = json) => ({ path, method: 'POST', headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
@@ -211,7 +211,7 @@ test('the documentation answers questions about itself', async t => {
     ['How do I add a VAC to an existing Fastify app?', 'start/existing-app.md'],
     ['How large may a request body be?', 'reference/limits.md']
   ]
-  const host = await startHost(root)
+  const host = await openHost(root)
   t.teardown(() => host.close())
   for (const [question, start] of FIRST_SENTENCES) {
     const response = await fetch(`${host.url}/vac/docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ user_input: question }) })
