@@ -13,7 +13,7 @@ import { measured, replicas, shard } from './capacity.mjs'
 import { remedies } from './remedies.mjs'
 import { limits } from './limits.mjs'
 import { problemsOf, sourcesOfPackages, structuresOf, testOf } from './attribution.mjs'
-import { BUDGETS } from '../scripts/packed/sizes.mjs'
+import { SIZES } from '../scripts/rehearse/sizes.mjs'
 import { importsOfSources, packageArrows } from '../scripts/imports.mjs'
 
 const root = new URL('..', import.meta.url)
@@ -64,8 +64,8 @@ const parts = {
   'capacity: replicas': () => table(CAPACITY_HEAD, replicas()),
   'capacity: shard': () => table(CAPACITY_HEAD, shard()),
   decisions: decisionsTable,
-  'packages: budgets': () => table(['Package', 'Packages at most', 'MB at most', 'Packages and MB measured'], Object.entries(BUDGETS).map(([name, { packages, megabytes, measured }]) =>
-    [`\`${name}\``, String(packages), String(megabytes), measured])),
+  'packages: sizes': () => table(['Package', 'Packages', 'MB'], Object.entries(SIZES).map(([name, { packages, megabytes }]) =>
+    [`\`${name}\``, String(packages), String(megabytes)])),
   'packages: map': packagesTable,
   'packages: arrows': packagesPicture,
   metrics: () => table(['Metric', 'Kind', 'Unit', 'Meaning'], Object.entries(METRICS).map(([name, { kind, unit, description }]) =>

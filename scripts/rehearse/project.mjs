@@ -1,38 +1,11 @@
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { npm, root } from './run.mjs'
 
-/** Replaces a manifest's @polyvac dependencies, and the @polyvac packages that those depend on, by the tarballs. */
-export function withTarballs (manifest, packed) {
-  const wanted = new Set()
-  const add = names => {
-    for (const name of names) {
-      if (!packed.has(name) || wanted.has(name)) continue
-      wanted.add(name)
-      const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = packed.get(name).manifest
-      add(Object.keys({ ...dependencies, ...optionalDependencies }))
-      // npm leaves optional peers to the user
-      const isOptional = peer => peerDependenciesMeta?.[peer]?.optional === true
-      add(Object.keys(peerDependencies ?? {}).filter(peer => !isOptional(peer)))
-    }
-  }
-  add(Object.keys(manifest.dependencies ?? {}))
-  const files = Object.fromEntries([...wanted].map(name => [name, `file:${packed.get(name).file}`]))
-  return { ...manifest, dependencies: { ...manifest.dependencies, ...files } }
-}
-
-/** Installs a folder's package.json from the tarballs, without install scripts. */
-export async function install (folder, packed) {
-  const file = join(folder, 'package.json')
-  const manifest = JSON.parse(await readFile(file, 'utf8'))
-  await writeFile(file, JSON.stringify(withTarballs(manifest, packed), null, 2))
-  await installUnchanged(folder)
-}
-
 /** Installs a folder's package.json without install scripts. */
-export async function installUnchanged (folder) {
+export async function install (folder) {
   await npm(['install', '--ignore-scripts'], folder)
   await addSqliteDriver(folder)
 }

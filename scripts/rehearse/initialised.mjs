@@ -3,20 +3,18 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { install, installUnchanged, withInstallScript } from './project.mjs'
+import { install, withInstallScript } from './project.mjs'
 import { root, run, start } from './run.mjs'
 import { ask, stop, urlOf } from './service.mjs'
 
-/** Longest time in ms for a service without answers in progress to exit. */
-
-/** The files of `polyvac init`, from tarballs and from a clone, install unchanged, start, answer and stop. */
+/** The files of `polyvac init`, from the registry and from a clone, install unchanged, start, answer and stop. */
 export async function initialised (packed, temporary, check) {
   const folder = join(temporary, 'service')
   const tool = join(temporary, 'tool')
   await mkdir(tool)
   await writeFile(join(tool, 'package.json'), JSON.stringify({ name: 'tool', private: true, dependencies: { polyvac: '' } }))
 
-  await check('the command installs', () => install(tool, packed))
+  await check('the command installs', () => install(tool))
   await check('only the optional SQLite driver has an install script', async () =>
     assert.deepEqual((await withInstallScript(tool)).filter(name => name !== 'better-sqlite3'), []))
   await check('npx polyvac is the command', async () => {
@@ -28,7 +26,7 @@ export async function initialised (packed, temporary, check) {
       assert.ok(existsSync(join(folder, name)), `${name} is missing`)
     }
   })
-  await check('its npm install works unchanged, with the tarballs that the command came from', () => installUnchanged(folder))
+  await check('its npm install works unchanged', () => install(folder))
   await check('editors find the schema that vac_config.yaml names', async () => {
     const [, schema] = /\$schema=(\S+)/.exec(await readFile(join(folder, 'vac_config.yaml'), 'utf8'))
     JSON.parse(await readFile(join(folder, schema), 'utf8'))
@@ -66,7 +64,7 @@ export async function initialised (packed, temporary, check) {
   const agent = join(temporary, 'agent')
   await check('polyvac init --template model of a clone installs unchanged, and lists its tools', async () => {
     await run(process.execPath, [join(root, 'apps', 'polyvac', 'dist', 'cli.js'), 'init', '--template', 'model', agent])
-    await installUnchanged(agent)
+    await install(agent)
     await run(process.execPath, [cli(agent), 'check'], { cwd: agent })
     assert.match(await run('npm', ['run', '--silent', 'tools'], { cwd: agent }), /files read_text_file/)
   })

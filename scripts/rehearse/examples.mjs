@@ -13,7 +13,7 @@ export async function examples (packed, temporary, check) {
     if (!existsSync(join(source, 'package.json'))) continue
     const folder = join(temporary, name)
     await cp(source, folder, { recursive: true, filter: path => !['node_modules', '.polyvac'].includes(basename(path)) })
-    await check(`${name} installs`, () => install(folder, packed))
+    await check(`${name} installs`, () => install(folder))
     await check(`${name} passes its test`, async () => { await run(process.execPath, ['test.mjs'], { cwd: folder }) })
   }
 }

@@ -15,7 +15,8 @@ app.listen({ port: 0 }).then(async address => {
   await app.close()
 })
 `
-const APPS = {
+/** The app of a reader of the README, which prints the answer to a question. */
+export const APPS = {
   'app.mjs': `import { createVacs } from '@polyvac/core'\nimport vac from '@polyvac/vac'\nimport Fastify from 'fastify'\n${ASK}`,
   'app.cjs': `const { createVacs } = require('@polyvac/core')\nconst { vacPlugin: vac } = require('@polyvac/vac')\nconst Fastify = require('fastify')\n${ASK}`
 }
@@ -65,6 +66,7 @@ const options: vac.VacPluginOptions = { vacs, timeoutMs: '5 s' }
 export = options
 `
 const TSCONFIG = { compilerOptions: STRICT, files: ['typed.ts', 'typed.cts'] }
+const BUNDLER = { compilerOptions: { ...STRICT, module: 'esnext', moduleResolution: 'bundler' }, files: ['typed.ts'] }
 
 /** A Fastify app that adds the one plugin: small, script-free, from ESM, CommonJS and strict TypeScript. */
 export async function consumer (packed, temporary, check) {
@@ -72,11 +74,11 @@ export async function consumer (packed, temporary, check) {
   await mkdir(folder)
   const { peerDependencies: { fastify } } = packed.get('@polyvac/vac').manifest
   const manifest = { name: 'consumer', version: '1.0.0', private: true, type: 'module', dependencies: { fastify, '@polyvac/core': '', '@polyvac/vac': '' } }
-  for (const [name, text] of Object.entries({ ...APPS, 'typed.ts': TYPED, 'typed.cts': TYPED_COMMONJS, 'package.json': JSON.stringify(manifest), 'tsconfig.json': JSON.stringify(TSCONFIG) })) {
+  for (const [name, text] of Object.entries({ ...APPS, 'typed.ts': TYPED, 'typed.cts': TYPED_COMMONJS, 'package.json': JSON.stringify(manifest), 'tsconfig.json': JSON.stringify(TSCONFIG), 'tsconfig.bundler.json': JSON.stringify(BUNDLER) })) {
     await writeFile(join(folder, name), text)
   }
 
-  await check('Fastify, core and vac install', () => install(folder, packed))
+  await check('Fastify, core and vac install', () => install(folder))
   await check('none of them needs an install script', async () => assert.deepEqual(await withInstallScript(folder), []))
   for (const file of Object.keys(APPS)) {
     await check(`${file.endsWith('.cjs') ? 'CommonJS' : 'ESM'} asks a question`, async () => {
@@ -87,6 +89,6 @@ export async function consumer (packed, temporary, check) {
   await check('a strict TypeScript program compiles, and a missing option does not', async () => {
     const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
     await npm(['install', '--save-dev', '--ignore-scripts', ...['typescript', '@types/node'].map(name => `${name}@${dependencies[name]}`)], folder)
-    await run(process.execPath, [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', '.'], { cwd: folder })
+    for (const project of ['tsconfig.json', 'tsconfig.bundler.json']) await run(process.execPath, [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', project], { cwd: folder })
   })
 }
