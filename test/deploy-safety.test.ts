@@ -1,10 +1,10 @@
 import { parseConfig } from '@polyvac/host'
 import { validate, ValidationSeverity } from 'dockerfile-utils'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
@@ -142,8 +142,13 @@ const containers: Container[] = [
   }))))
 ]
 
+/** The user of the images, for a process that root starts; undefined where only root can read this checkout. */
+const user = process.getuid?.() !== 0
+  ? {}
+  : spawnSync(process.execPath, ['--version'], { uid: 1000, gid: 1000, cwd: root }).status === 0 ? { uid: 1000, gid: 1000 } : undefined
+
 for (const { file, name, command, env, config = '' } of containers) {
-  test(`what ${short(file)} starts (${name}) does not start without a token, and with one refuses callers without it`, async t => {
+  test(`what ${short(file)} starts (${name}) does not start without a token, and with one refuses callers without it, as a user that may write only to .polyvac`, async t => {
     const folder = t.testdir({ docs: { 'welcome.md': '# Welcome\n\nTo begin, read this page.\n' } })
     // the folder of the documents is the one of the image
     const text = config.replace('path: /srv/polyvac/docs', 'path: ./docs')
@@ -154,9 +159,10 @@ for (const { file, name, command, env, config = '' } of containers) {
     if (existsSync(interpreter)) await cp(interpreter, join(folder, 'interpreter.mjs'))
     const args = command.slice(1).map(one => one === '/etc/polyvac/vac_config.yaml' ? path : one)
     const port = await freePort()
+    if (user === undefined) t.comment('only root can read this checkout, so the host starts as root')
     const start = (more: Readonly<Record<string, string>>) => {
       const { DATABASE_URL: _, POLYVAC_TOKEN_SHA256: __, ...rest } = { ...readersEnvironment, ...env }
-      const child = spawn(process.execPath, [join(root, 'apps/polyvac/dist/cli.js'), ...args], { cwd: folder, env: { ...rest, PORT: String(port), ...more }, stdio: ['ignore', 'pipe', 'pipe'] })
+      const child = spawn(process.execPath, [join(root, 'apps/polyvac/dist/cli.js'), ...args], { cwd: folder, env: { ...rest, PORT: String(port), ...more }, stdio: ['ignore', 'pipe', 'pipe'], ...user })
       let output = ''
       for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', piece => { output += String(piece) })
       t.teardown(() => { child.kill('SIGKILL') })
@@ -168,6 +174,9 @@ for (const { file, name, command, env, config = '' } of containers) {
       t.match(stdout + stderr, /POLYVAC_TOKEN_SHA256 is not set: set it to the sha256 that polyvac token prints|0\.0\.0\.0 is reachable from other machines, and callers are not authenticated; set service\.auth/)
     }
     if (!text.includes('POLYVAC_TOKEN_SHA256')) await writeFile(path, text.replace('service:\n', `service:\n  auth:\n    tokens:\n      - { owner: me, sha256: ${HASH}, scopes: ["vac:*"] }\n`))
+    // as in the image: the tree is read-only but for .polyvac, and the user is not root
+    if (user?.uid !== undefined) await chown(join(folder, '.polyvac'), user.uid, user.gid)
+    for (const path of [join(folder, 'docs'), folder]) await chmod(path, 0o555)
     const { child, ended, output } = start({ POLYVAC_TOKEN_SHA256: HASH })
     const url = `http://127.0.0.1:${port}`
     const statusOf = async (path: string, headers: Record<string, string> = {}): Promise<number> => await fetch(`${url}${path}`, { headers }).then(({ status }) => status, () => 0)
@@ -176,6 +185,8 @@ for (const { file, name, command, env, config = '' } of containers) {
     child.kill('SIGTERM')
     await ended
     t.equal(child.exitCode, 0, output())
+    // the folder is removed after the test
+    for (const path of [folder, join(folder, 'docs')]) await chmod(path, 0o755)
   })
 }
 
