@@ -21,8 +21,8 @@ export async function nodes (packed, temporary, check) {
     const docs = join(folder, 'docs')
     await mkdir(docs, { recursive: true })
     await writeFile(join(docs, 'tea.md'), '# Tea\n\n## How long does tea brew?\n\nGreen tea brews for two minutes, black tea for four.\n')
-    // npx keeps what it installed, under the name of the package. The driver that is not used here would be compiled for
-    // minutes where its binary cannot be downloaded.
+    // npx keeps what it installed, under the name of the package. The driver, which is not used here, would be compiled
+    // for minutes where its binary cannot be downloaded.
     const env = { ...onNode(version), npm_config_cache: join(folder, 'cache'), npm_config_ignore_scripts: 'true' }
 
     await check(`Node.js ${version}: npx polyvac ask answers from documents`, async () => {
