@@ -1,15 +1,14 @@
 // What the pages claim about what exists and what does not: [page, text of the page, whether the code agrees].
 // test/docs.test.ts looks for the text on the page and calls the check, so neither the code nor the page can change
-// without the other. A sentence of a page that denies something (see DENIAL) needs a row here.
+// without the other. A sentence of a page that denies something (see denials.mjs) needs a row here: in `claims`, or in
+// `restrictions` where it denies no feature and only states a condition, a refusal or a reason.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { HostConfigFile } from '@polyvac/host'
 import { LEGACY_REVISIONS, MODERN_REVISIONS, UI_EXTENSION } from '@polyvac/mcp-protocol'
 import { sourcesOfPackages } from './attribution.mjs'
 import { limits } from './limits.mjs'
 
-/** Words that deny. What is only not published is the same on each page, and is not looked at. */
-export const DENIAL = /\bnot (?:there )?yet\b|\bnot (?:supported|planned|implemented)\b|\bplans neither\b|\bhas no \w+ option\b/i
-export const UNPUBLISHED = /\bnot (?:published(?: to npm)?|on npm) yet\b/i
+import { routes } from './denials.mjs'
 
 const root = new URL('..', import.meta.url)
 const read = path => readFileSync(new URL(path, root), 'utf8')
@@ -25,6 +24,8 @@ export const claims = [
   ['docs/explain/comparison.md', 'MCP Apps of upstream servers | yes', () => inSources('UI_EXTENSION', 'packages/mcp-gateway/') && UI_EXTENSION !== undefined],
   ['docs/explain/comparison.md', 'token exchange (RFC 8693) not yet', () => !inSources('grant-type:token-exchange')],
   ['docs/explain/comparison.md', 'Presets of tools, tools that load when they are needed | not yet', () => service.mcp_presets === undefined],
+  ['docs/explain/comparison.md', 'not yet', () => service.mcp_presets === undefined],
+  ['docs/explain/comparison.md', 'no, and not planned', () => service.workflows === undefined],
   ['docs/explain/comparison.md', 'Web page in the package | yes', () => exists('packages/playground/page') && service.enable_playground !== undefined],
   ['docs/explain/comparison.md', 'Workflow engine, hosted console | no, and not planned', () => service.workflows === undefined],
   ['docs/explain/comparison.md', 'Polyvac has neither, and plans neither', () => service.workflows === undefined],
@@ -33,9 +34,52 @@ export const claims = [
   ['docs/explain/what-it-does.md', 'or in PostgreSQL for any number', () => exportsOf('tasks').includes('./postgres')],
   ['docs/explain/what-it-does.md', 'Named bounds', () => Object.keys(limits).length > 10],
   ['docs/guides/browser.md', '`cors: true` under `service`', () => service.cors !== undefined && service.allowed_origins !== undefined],
+  ['docs/guides/browser.md', 'The plugins send no CORS header by themselves', () => !inSources('access-control-allow-origin', 'packages/')],
+  ['docs/guides/playground.md', '`createHost` does not serve it', () => inSources('enable_playground: await usesPlayground', 'apps/polyvac/')],
+  ['docs/guides/streaming.md', 'There is no stop route for direct streams', () => ![...routes].some(route => route.startsWith('/vac') && /stop|cancel/.test(route))],
   ['docs/guides/openai-clients.md', 'What is not supported', () => inSources('response_format: value', 'packages/vac/')],
-  ['docs/start/from-sunholo-py.md', '`/openai/health`, `/qna/…` | not supported', () => !inSources("'/openai/health'") && !inSources("'/qna")],
+  ['docs/start/from-sunholo-py.md', 'not supported', () => !inSources("'/openai/health'") && !inSources("'/qna")],
   ['docs/start/from-sunholo-py.md', 'Multipart uploads to the VAC routes are not supported', () => !dependsOn('@fastify/multipart')],
   ['docs/start/questions.md', 'in English their synonyms', () => inSources('export function synonymsOf', 'packages/documents/')],
-  ['docs/start/questions.md', 'Polyvac does not work with Express', () => !dependsOn('@fastify/express')]
+  ['docs/start/questions.md', 'Polyvac does not work with Express', () => !dependsOn('@fastify/express')],
+  ['docs/start/from-sunholo-py.md', 'chat-channel webhooks are not part of Polyvac', () => readdirSync(new URL('packages/', root)).every(name => !/qdrant|pinecone|slack|discord|telegram/.test(read(`packages/${name}/package.json`)))],
+  ['docs/explain/security-requirements.md', 'no option raises the minimum', () => !inSources('min_revision') && !inSources('minRevision')],
+  ['docs/reference/limits.md', 'In your own app rates are not limited', () => !dependsOn('@fastify/rate-limit')],
+  ['packages/mcp-server/README.md', 'It has no built-in tools', () => /readonly sources: /.test(read('packages/mcp-server/src/options.ts'))],
+  ['packages/mcp-server/README.md', 'It does not limit rates or set CORS', () => !inSources('access-control-allow', 'packages/mcp-server/src')],
+  ['packages/mcp-gateway/README.md', 'It does not limit rates or set CORS', () => !inSources('access-control-allow', 'packages/mcp-gateway/src')],
+  ['packages/a2a/README.md', 'It does not limit rates or set CORS', () => !inSources('access-control-allow', 'packages/a2a/src')],
+  ['packages/vac/README.md', 'It does not limit rates or set CORS', () => !inSources('access-control-allow', 'packages/vac/src')]
+]
+
+/** Sentences that deny no feature, [page, text]: the case, the refusal or the reason that they state is on purpose. */
+export const restrictions = [
+  ['SECURITY.md', 'Scopes do not limit the arguments of tools'],
+  ['docs/explain/attribution.md', 'the tail is not counted in the memory budget'],
+  ['docs/explain/reliability.md', 'The address of a webhook is not one of the web.'],
+  ['docs/explain/security-requirements.md', 'scopes do not limit them'],
+  ['docs/explain/security-requirements.md', 'callers are not authenticated or authorised'],
+  ['docs/explain/task-store.md', 'They have no foreign key'],
+  ['docs/explain/threats.md', 'and sends no CORS headers by default'],
+  ['docs/explain/threats.md', 'have no default password'],
+  ['docs/guides/a2a-versions.md', 'so a VAC of that name cannot be the first part of a path'],
+  ['docs/guides/a2a-versions.md', 'does not list is refused'],
+  ['docs/guides/a2a-versions.md', 'is the same for only one of them'],
+  ['docs/guides/authentication.md', 'the credentials that it lacks end all the same'],
+  ['docs/guides/deployment.md', 'have no such bound'],
+  ['docs/guides/deployment.md', 'a host with A2A switched on does not start'],
+  ['docs/guides/deployment.md', 'Several machines cannot share it.'],
+  ['docs/guides/playground.md', 'A service with bearer tokens needs no such hook'],
+  ['docs/guides/telemetry.md', 'MCP servers, webhooks and models get no `traceparent`'],
+  ['docs/guides/upstreams.md', 'one that cannot start is reported in the log'],
+  ['docs/guides/upstreams.md', 'neither `env` nor `inherit_env`'],
+  ['docs/reference/http.md', '`authenticate` does not know the caller'],
+  ['packages/vac/README.md', '`authenticate` does not know the caller'],
+  ['docs/reference/cli.md', 'needs no `vac`'],
+  ['packages/a2a/README.md', '`push` cannot be used'],
+  ['packages/auth/README.md', 'callers have no list of scopes'],
+  ['packages/documents/README.md', 'an empty one is not'],
+  ['packages/mcp-gateway/README.md', 'has neither `env` nor `inherit_env`'],
+  ['packages/mcp-server/README.md', 'a web page elsewhere cannot reach a server'],
+  ['packages/tasks/README.md', 'a reader of what it lacks ends without a terminal event']
 ]

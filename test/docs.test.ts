@@ -7,7 +7,7 @@ import { test } from 'tap'
 import { parse as parseYaml } from 'yaml'
 import { migrate } from '../packages/tasks/src/sqlite/tables.js'
 import { isRun, pages, scripts, Workspace } from './fixtures/doc-programs.js'
-import { allPages, readPage, root, testedPages, type Page } from './fixtures/pages.js'
+import { allPages, readPage, root, type Page } from './fixtures/pages.js'
 import { openHost, run } from './fixtures/service.js'
 
 const workspace = new Workspace('pages')
@@ -86,22 +86,142 @@ test('the page on the task store names every column and index of its tables', as
   }
 })
 
+type DenialsOf = (lines: readonly string[]) => ReadonlyArray<{ readonly line: number, readonly sentence: string }>
+
 test('what the pages claim and deny agrees with the code', async t => {
-  const { claims, DENIAL, UNPUBLISHED } = await import(`${root}/docs/claims.mjs`) as {
-    claims: ReadonlyArray<readonly [page: string, text: string, check: () => boolean]>, DENIAL: RegExp, UNPUBLISHED: RegExp
+  const { claims, restrictions } = await import(`${root}/docs/claims.mjs`) as {
+    claims: ReadonlyArray<readonly [page: string, text: string, check: () => boolean]>, restrictions: ReadonlyArray<readonly [page: string, text: string]>
   }
+  const { denialsOf, unknownFeatures } = await import(`${root}/docs/denials.mjs`) as { denialsOf: DenialsOf, unknownFeatures: readonly string[] }
+  t.strictSame(unknownFeatures, [], 'each feature of the table has a key, a route or a command')
   for (const [page, text, check] of claims) {
     t.ok(readFileSync(join(root, page), 'utf8').includes(text), `${page} has "${text}"`)
     t.equal(check(), true, `the code agrees with ${page}: ${text}`)
   }
-  for (const { name, lines } of testedPages()) {
-    // a decision is of its day, and the reference of errors quotes texts of the code
-    if (/^docs\/(?:decisions\/|reference\/errors)/.test(name)) continue
-    for (const [index, line] of lines.entries()) {
-      if (!DENIAL.test(line) || UNPUBLISHED.test(line)) continue
-      t.ok(claims.some(([page, text]) => page === name && line.includes(text)), `${name}:${index + 1} denies something, and docs/claims.mjs has no row: ${line.slice(0, 120)}`)
+  for (const [page, text] of restrictions) t.ok(readFileSync(join(root, page), 'utf8').includes(text), `${page} has "${text}"`)
+  const templates = readdirSync(join(root, 'apps/polyvac/templates'), { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.md'))
+  for (const { name, lines } of [...allPages(), ...templates.map(path => readPage(`apps/polyvac/templates/${path}`))]) {
+    // a decision and a changelog are of their day, and the reference of errors quotes texts of the code
+    if (/^docs\/(?:decisions\/|reference\/errors)|^(?:CHANGELOG|CONTRIBUTING|AGENTS)/.test(name)) continue
+    for (const { line, sentence } of denialsOf(lines)) {
+      const isKnown = [...claims, ...restrictions].some(([page, text]) => page === name && sentence.includes(text))
+      if (!isKnown) t.fail(`${name}:${line} denies something, and docs/claims.mjs has no row: ${sentence.slice(0, 160)}`)
     }
   }
+  t.end()
+})
+
+/** Sentences that deny a key, a route, a command, or a feature with another name. */
+const LIES = `
+The host cannot limit rates.
+Rates are not limited.
+There is no option for CORS.
+No option sets the public URL.
+Nothing sets \`index_file\`.
+The index file can be set only in code.
+Embeddings are not available.
+\`service.helmet\` is never read.
+The configuration file does not know \`mcp_tool\`.
+\`polyvac chat\` does not exist.
+The command line lacks a way to check a configuration.
+The memory of a VAC cannot be read with \`GET /vac/docs/search\`.
+There is no search route.
+MCP servers can be called only through an interpreter.
+No route calls a tool.
+| gRPC | not offered |
+Polyvac has no playground.
+Polyvac doesn't support PostgreSQL.
+It is not possible to bound bodies.
+A reload is impossible.
+Tasks cannot be canceled.
+Replicas are planned for a later version.
+You have to restart the host after a change of the configuration.
+`.trim().split('\n')
+
+/** Sentences of usual pages, which need no row. */
+const NO_LIES = `
+Callers that are not authenticated get 401.
+Where \`service.auth\` is not set, the host listens on loopback.
+The packages are not published to npm yet.
+No restart is needed.
+An interpreter that ignores its signal cannot be stopped.
+\`cors: true\` lets pages read responses.
+`.trim().split('\n')
+
+test('a sentence that denies a key, a route, a command or a feature needs a row of the claims', async t => {
+  const { denialsOf } = await import(`${root}/docs/denials.mjs`) as { denialsOf: DenialsOf }
+  for (const lie of LIES) t.equal(denialsOf(['# Page', '', `A true sentence. ${lie}`]).length, 1, lie)
+  for (const sentence of NO_LIES) t.strictSame(denialsOf([sentence]), [], sentence)
+  t.end()
+})
+
+/** Whether a range of a manifest, with `^`, `>=` or `<`, accepts a version of which the last parts may be left out. */
+function accepts (range: string, version: string): boolean {
+  const [major = 0, minor = 99_999, patch = 99_999] = version.split('.').map(Number)
+  const value = (text: string): number => text.split('.').map(Number).reduce((sum, part, index) => sum + part * 1e5 ** (2 - index), 0)
+  const wanted = value([major, minor, patch].join('.'))
+  return range.split('||').some(part => part.trim().split(' ').every(bound => {
+    const [, sign = '', from = ''] = /^(\^|>=|<|)(.*)$/.exec(bound) ?? []
+    if (sign === '<') return wanted < value(from)
+    if (sign === '>=') return wanted >= value(from)
+    return sign === '^' ? wanted >= value(from) && String(major) === from.split('.')[0] : wanted === value(from)
+  }))
+}
+
+interface Manifest {
+  readonly name: string
+  readonly dependencies?: Record<string, string>
+  readonly optionalDependencies?: Record<string, string>
+  readonly peerDependencies?: Record<string, string>
+  readonly peerDependenciesMeta?: Record<string, { readonly optional?: boolean }>
+}
+
+test('the table of what to install names packages, peers and versions of the manifests', t => {
+  const manifests = new Map(['packages', 'apps'].flatMap(group => readdirSync(join(root, group)).map(folder => {
+    const manifest = JSON.parse(readFileSync(join(root, group, folder, 'package.json'), 'utf8')) as Manifest
+    return [manifest.name, manifest] as const
+  })))
+  const closure = (names: readonly string[], found = new Set<string>()): Set<string> => {
+    for (const name of names) {
+      const manifest = manifests.get(name)
+      if (manifest === undefined || found.has(name)) continue
+      found.add(name)
+      closure(Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }), found)
+    }
+    return found
+  }
+  const named = new Set<string>()
+  const rows = readPage('docs/start/install.md').lines.filter(line => /^\| .+ \| `/.test(line)).map(line => line.split('|').slice(1, -1).map(cell => cell.trim()))
+  t.ok(rows.length > 20)
+  for (const [want = '', packages = '', command = '', tarballs = ''] of rows) {
+    const listed = [...packages.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+    for (const name of listed) named.add(name)
+    const own = listed.filter(name => manifests.has(name))
+    const all = closure(own)
+    const whole = all.has('@polyvac/host')
+    const peers = new Map([...all].flatMap(name => Object.entries(manifests.get(name)?.peerDependencies ?? {})))
+    // an application may start its own SDK of OpenTelemetry: the plugins have only its API as a peer
+    for (const [name, range] of Object.entries(manifests.get('@polyvac/host')?.peerDependencies ?? {})) if (name.startsWith('@opentelemetry/')) peers.set(name, range)
+    if (command.includes('npm install')) {
+      const words = /`npm install ([^`]+)`/.exec(command)?.[1]?.split(' ') ?? []
+      const nameOf = (word: string): string => word.replace(/(?<=.)@[\d.]+$/, '')
+      t.strictSame(words.map(nameOf).filter(name => name !== 'fastify'), listed, `${want}: the command installs the packages of the row`)
+      for (const word of words.filter(word => !manifests.has(word) && word !== 'fastify')) {
+        const range = peers.get(nameOf(word))
+        t.ok(range !== undefined, `${want}: ${word} is a peer of a package of the row`)
+        const version = /@([\d.]+)$/.exec(word)?.[1] ?? ''
+        t.ok(accepts(range ?? '', version), `${want}: ${word} is a version that ${range} accepts`)
+      }
+      const required = [...all].flatMap(name => Object.keys(manifests.get(name)?.peerDependencies ?? {}).filter(peer => manifests.get(name)?.peerDependenciesMeta?.[peer]?.optional !== true))
+      t.strictSame([...new Set(required)].filter(peer => !words.includes(peer) && !(whole && peer === 'fastify')), [], `${want}: each peer that is needed is installed`)
+    }
+    const usesFile = all.has('@polyvac/sqlite') && !whole && !listed.includes('pg')
+    t.equal(command.includes('¹'), usesFile, `${want}: the mark for the driver of SQLite`)
+    t.equal(tarballs, whole ? 'all' : [...all].map(name => `\`${name.replace('@polyvac/', '')}\``).sort().join(', '), `${want}: tarballs`)
+  }
+  const optional = [...manifests.values()].flatMap(({ peerDependencies }) => Object.keys(peerDependencies ?? {}))
+  const text = readPage('docs/start/install.md').lines.join('\n')
+  for (const name of [...manifests.keys(), ...optional]) t.ok(named.has(name) || text.includes(`npm install ${name}@`) || name === 'fastify', `${name} is in the table`)
   t.end()
 })
 
