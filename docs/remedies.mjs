@@ -148,7 +148,7 @@ export const remedies = {
   PLAYGROUND_PAGE_MISSING: { seen: 'start', means: 'The package of the playground has no built page.', remedy: 'Run `npm run build` in a clone; otherwise install the package again.' },
   A2A_PLUGIN_OPTIONS: { seen: 'start', means: 'An option of the A2A plugin is invalid.', remedy: 'The message names it.' },
   A2A_GRPC_CANNOT_LISTEN: { seen: 'start', means: 'A2A over gRPC cannot listen: the port is in use, or this machine has no such address.', remedy: 'Choose another `port` or `host` for `a2aGrpc`, or under `service.a2a.grpc`.' },
-  A2A_GRPC_MISSING: { seen: 'start', means: 'A2A over gRPC is switched on, and a package that only it needs is not installed.', remedy: 'Run `npm install @grpc/grpc-js protobufjs`.' },
+  A2A_GRPC_MISSING: { seen: 'start', means: 'A2A over gRPC is switched on, and a package that only it needs is not installed.', remedy: 'Run `npm install @grpc/grpc-js@1 protobufjs@7`.' },
   MCP_SERVER_OPTIONS: { seen: 'start', means: 'An option of the MCP server plugin is invalid.', remedy: 'The message names it.' },
   MCP_GATEWAY_OPTIONS: { seen: 'start', means: 'An entry of the MCP servers, or an option of the gateway plugin, is invalid.', remedy: 'The message names every problem.' },
   MCP_SERVER_MISSING: { seen: 'start', means: '`polyvac mcp` was called, and the package of the MCP server is not installed.', remedy: 'Run `npm i @polyvac/mcp-server`.' },
@@ -161,7 +161,7 @@ export const remedies = {
 
   DOCUMENTS_MODEL_NOT_FOUND: { seen: 'log', means: 'The `openai` interpreter has no model server.', remedy: 'Set `openai.base_url` and `model` in the VAC, or `OPENAI_BASE_URL`.' },
   DOCUMENTS_MODEL_REDIRECT: { seen: 'log', means: 'A model server answers with a redirect, which is not followed: the request has the question, passages and the key. `documents` answers without the model.', remedy: 'Set `openai.base_url` to the URL at which the redirects end; the message names its origin.' },
-  DOCUMENTS_MODEL_SDK_MISSING: { seen: 'log', means: 'A VAC has a model, and the optional packages that call it are not installed. `documents` answers without the model.', remedy: 'Run `npm install ai @ai-sdk/openai-compatible`.' },
+  DOCUMENTS_MODEL_SDK_MISSING: { seen: 'log', means: 'A VAC has a model, and the optional packages that call it are not installed. `documents` answers without the model.', remedy: 'Run `npm install ai@6 @ai-sdk/openai-compatible@2`.' },
   DOCUMENTS_MODEL_FAILED: { seen: 'log', means: 'The model server failed, or its stream was cut off.', remedy: 'The message names the server and the reason.' },
   ECHO_FAILED: { seen: 'log', means: 'The request made the `echo` interpreter fail.', remedy: 'Leave out `echo_error`.' },
   DOCUMENTS_INVALID_SEARCH: { seen: 'log', means: 'An argument of `memory.search()` is out of its range.', remedy: 'The message names the range.' },

@@ -287,6 +287,14 @@ function send (url: string, { path, method = 'GET', headers = {}, body }: { path
   })
 }
 
+test('pages speak of the `tasks/*` dialect, and not of a description that readers do not have', t => {
+  for (const { name, lines } of allPages().filter(({ name }) => !/^docs\/decisions\/|^CHANGELOG/.test(name))) {
+    const index = lines.findIndex(line => /\bservice description\b|\b[Tt]he description's (?:methods|messages|dialect)|\b(?:card|record|dialect|routes) of the description\b/.test(line))
+    if (index !== -1) t.fail(`${name}:${index + 1} speaks of the description`)
+  }
+  t.end()
+})
+
 test('READMEs are short and no page names a path of a machine', t => {
   for (const page of allPages()) {
     const most = page.name === 'README.md' ? 150 : /^(?:packages|apps)\//.test(page.name) ? 120 : Infinity

@@ -18,7 +18,7 @@ export interface IndexingProgress {
 }
 
 /**
- * Options of `createHost`: the switches of the service description under their names there, and options of programs. A
+ * Options of `createHost`: the keys of `service` of a configuration file, and options of programs. A
  * switch here takes precedence over the one of the configuration file.
  */
 export interface HostOptions {

@@ -95,7 +95,7 @@ export const A2aOptionsError = createError<[string]>('A2A_PLUGIN_OPTIONS', '%s',
 
 /** A package that only gRPC needs is not installed. Argument: its name. */
 export const GrpcMissingError = createError<[string]>('A2A_GRPC_MISSING',
-  'gRPC needs the package %s; npm install @grpc/grpc-js protobufjs', 500)
+  'gRPC needs the package %s; npm install @grpc/grpc-js@1 protobufjs@7', 500)
 
 /** The gRPC server cannot bind its port. Arguments: the address, the reason. */
 export const GrpcCannotListenError = createError<[string, string]>('A2A_GRPC_CANNOT_LISTEN',

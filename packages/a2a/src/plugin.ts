@@ -202,7 +202,7 @@ Promise<PushPayload | { readonly disable: string } | undefined> {
 
 /**
  * The plugin. It registers, under the prefix of the scope, agent cards, the JSON-RPC and HTTP+JSON bindings of A2A, and
- * one POST path for each method of the service description, /a2a/tasks/send and so on. It adds no hook, parser or error
+ * one POST path for each method of the `tasks/*` dialect, /a2a/tasks/send and so on. It adds no hook, parser or error
  * handler to the scope around it.
  * @example
  * const tasks = sqliteTaskStore({ path: 'tasks.db' })

@@ -37,4 +37,4 @@ export const ModelRedirectError = createError<[string, string]>('DOCUMENTS_MODEL
 
 /** A model is configured, and the optional packages that call it are not installed. No argument. */
 export const ModelSdkMissingError = createError('DOCUMENTS_MODEL_SDK_MISSING',
-  'a model is configured, and the packages that call it are not installed; run `npm install ai @ai-sdk/openai-compatible`', 502)
+  'a model is configured, and the packages that call it are not installed; run `npm install ai@6 @ai-sdk/openai-compatible@2`', 502)

@@ -7,7 +7,7 @@ import { GatewayOptionsError } from './errors.js'
 import type { SignInOptions } from './sign-in-options.js'
 
 export interface GatewayOptions {
-  /** The servers: the list of the service description, or the `mcpServers` map of other tools. */
+  /** The servers: a list of entries with a `name`, or the `mcpServers` map of other tools. */
   readonly servers: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>>
   /** `none`: a server whose entry has neither `env` nor `inherit_env` gets only the safe list. Default `all`. */
   readonly inheritEnv?: 'all' | 'none' | undefined

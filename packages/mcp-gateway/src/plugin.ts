@@ -245,8 +245,8 @@ function wantsEvents (accept: string | undefined): boolean {
 }
 
 /**
- * The Fastify plugin. Routes under the scope's prefix: those of the service description, GET /mcp/tools,
- * GET /mcp/tools/<server_name>, POST /mcp/call, GET /mcp/resources and POST /mcp/resources/read, and in addition
+ * The Fastify plugin. Routes under the scope's prefix: GET /mcp/tools, GET /mcp/tools/<server_name>,
+ * POST /mcp/call, GET /mcp/resources and POST /mcp/resources/read, and in addition
  * /mcp/tools/<server_name>/<tool_name>, /mcp/openapi/<server_name>.json,
  * /mcp/servers, /mcp/servers/<server_name>/restart, /mcp/prompts, /mcp/prompts/get, /mcp/resources/templates and
  * /mcp/openapi.json. It adds no hook, parser or error handler to the scope around it.

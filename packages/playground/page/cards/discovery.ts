@@ -61,7 +61,7 @@ export async function checkDocuments (): Promise<void> {
     if (card !== null) {
       const nextTo = (name: string): string => ownUrl(name, ownUrl(card).href).pathname
       const keys = await add('jwks', 'Keys (jwks.json)', { path: nextTo('jwks.json') }, checkKeys)
-      await add('agent', 'Agent card of the description (agent.json)', { path: nextTo('agent.json') }, value => checkAgentCard(value, keys.value))
+      await add('agent', 'Older agent card (agent.json), for tasks/send', { path: nextTo('agent.json') }, value => checkAgentCard(value, keys.value))
       let newest: unknown
       for (const version of ['0.3', '1.0']) {
         newest = (await add(`card-${version}`, `Agent card of A2A ${version}`, { path: card, headers: { 'a2a-version': version } }, value => checkAgentCard(value, keys.value))).value

@@ -33,7 +33,7 @@ try {
   server.kill('SIGTERM')
   const [ended] = await once(server, 'exit')
   assert.equal(ended, 0)
-  process.stdout.write('a2a-description-client: all as expected\n')
+  process.stdout.write('a2a-tasks-client: all as expected\n')
 } finally {
   server.kill()
 }
