@@ -60,7 +60,7 @@ export const restrictions = [
   ['docs/explain/reliability.md', 'The address of a webhook is not one of the web.'],
   ['docs/explain/security-requirements.md', 'scopes do not limit them'],
   ['docs/explain/security-requirements.md', 'callers are not authenticated or authorised'],
-  ['docs/explain/task-store.md', 'They have no foreign key'],
+  ['docs/explain/task-store-work.md', 'They have no foreign key'],
   ['docs/explain/threats.md', 'and sends no CORS headers by default'],
   ['docs/explain/threats.md', 'have no default password'],
   ['docs/guides/a2a-versions.md', 'so a VAC of that name cannot be the first part of a path'],
