@@ -11,7 +11,7 @@ const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, token: Infi
 /** Commands that take the command of an MCP server after `--`. */
 const WITH_SERVER: readonly string[] = ['start', 'mcp', 'check', 'openapi', 'tools', 'call']
 
-export const TEMPLATES = ['default', 'model'] as const
+export const TEMPLATES = ['default', 'model', 'ts'] as const
 export type Template = typeof TEMPLATES[number]
 export type Command = typeof COMMANDS[number]
 
@@ -25,8 +25,8 @@ export interface Arguments {
   readonly config: string | undefined
   /** The command after `--`, which starts the one MCP server to serve. */
   readonly serverCommand: readonly string[] | undefined
-  /** What `init` copies. */
-  readonly template: Template
+  /** What `init` copies; without a name the default one, or in a Fastify app only a plugin. */
+  readonly template: Template | undefined
   readonly port: number
   readonly host: string
   readonly publicUrl: string | undefined
@@ -89,14 +89,14 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API
   polyvac call [folder | config] server tool '{"argument":"value"}'
                                         call one of them
   polyvac check [folder | config]       read the configuration and print all problems
-  polyvac init [folder]                 write a configuration, an interpreter and a first document to start from
+  polyvac init [folder]                 write a service to start from; in a Fastify app, one plugin
   polyvac openapi [folder | config]     print the OpenAPI document
   polyvac token owner [scope…]          print a new bearer token, and its entry for service.auth.tokens
   polyvac migrate [folder | config]     create or update the tables of the tasks in PostgreSQL, ahead of a start
   polyvac help                          print this text
 
   -c, --config file           configuration file (default: vac_config.yaml, then config/vac_config.yaml)
-  -t, --template name         with init: ${TEMPLATES.join(', ')} (a language model with tools)
+  -t, --template name         with init: default, model (a language model with tools), ts (TypeScript)
   -p, --port number           port, 0 for a free one (default: PORT, then ${DEFAULTS.port})
       --host address          address to bind (default: HOST, then ${DEFAULTS.host})
       --public-url url        address under which callers reach the service (default: PUBLIC_URL)
@@ -178,7 +178,8 @@ function checkServerCommand (serverCommand: readonly string[], command: Command,
   if (config !== undefined) throw new UsageError('--config and the command of an MCP server after -- exclude each other')
 }
 
-function templateOf (name: string = TEMPLATES[0]): Template {
+function templateOf (name: string | undefined): Template | undefined {
+  if (name === undefined) return undefined
   const template = TEMPLATES.find(template => template === name)
   if (template === undefined) throw new UsageError(`--template ${name} is not one of ${TEMPLATES.join(', ')}`)
   return template

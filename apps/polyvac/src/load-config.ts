@@ -8,7 +8,7 @@ import { commandConfig } from './command-config.js'
 import type { Arguments } from './arguments.js'
 import type { CommandIo } from './command-io.js'
 
-const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'config/vac_config.yaml']
+export const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'config/vac_config.yaml']
 
 /**
  * Finds and reads the configuration: the command of an MCP server after `--`; `--config`; a file named by position; the

@@ -145,7 +145,9 @@ test('init writes a service that starts, and keeps existing files', async t => {
   await writeFile(join(folder, 'new', 'README.md'), 'mine')
   t.equal((await runPolyvac(['init', 'new'], folder)).code, 0)
   t.equal(await readFile(join(folder, 'new', 'README.md'), 'utf8'), 'mine')
-  t.match(await readdir(join(folder, 'new')), ['.dockerignore', 'Dockerfile', 'README.md', 'docs', 'interpreter.mjs', 'package.json', 'packages', 'vac_config.yaml'])
+  t.match(await readdir(join(folder, 'new')), [
+    '.dockerignore', '.env.example', '.gitignore', 'Dockerfile', 'README.md', 'docs', 'interpreter.mjs', 'package.json', 'packages', 'service.test.mjs', 'vac_config.yaml'
+  ])
   t.equal((await runPolyvac(['check', 'new'], folder)).code, 0)
   const { dependencies } = JSON.parse(await readFile(join(folder, 'new', 'package.json'), 'utf8')) as { dependencies: Record<string, string> }
   for (const name of ['polyvac', '@polyvac/host', '@polyvac/core']) t.ok(name in dependencies, name)
