@@ -9,6 +9,7 @@ import { METRICS } from '@polyvac/core/plugin'
 import { createHost, HostConfigFile, openApiOf } from '@polyvac/host'
 import { features, LEGACY_REVISIONS, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
 import { transitions } from '@polyvac/tasks'
+import { COMMAND_HELP } from '../apps/polyvac/dist/commands.js'
 import { measured, replicas, shard } from './capacity.mjs'
 import { remedies } from './remedies.mjs'
 import { limits } from './limits.mjs'
@@ -76,6 +77,7 @@ const parts = {
   'template: interpreter.mjs': () => fileBlock('js file=interpreter.mjs', 'apps/polyvac/templates/model/interpreter.mjs'),
   'template: vac_config.yaml': () => fileBlock('yaml serve', 'apps/polyvac/templates/model/vac_config.yaml'),
   help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/polyvac/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
+  'help: commands': commandTable,
   'routes: host': () => routesTable('host'),
   'routes: vac': () => routesTable('vac', 'openai'),
   'routes: a2a': () => routesTable('a2a'),
@@ -177,6 +179,13 @@ function faultsTable () {
 }
 
 /** The structures of the sources, a table for each package; what their markers lack is an error. */
+/** The options of each command of `polyvac`, and an example. */
+function commandTable () {
+  const rows = Object.entries(COMMAND_HELP).map(([name, { options, example }]) =>
+    [`\`${name}\``, options.map(option => `\`--${option}\``).join(', ') || 'none', `\`${example.replaceAll('|', '\\|')}\``])
+  return [['Command', 'Options', 'Example'], ['---', '---', '---'], ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
+}
+
 function attributionTables (wanted, head, cellsOf) {
   const all = sourcesOfPackages().flatMap(structuresOf)
   const problems = all.flatMap(one => problemsOf(one).map(problem => `${one.file}:${one.line} ${one.name} ${problem}`))

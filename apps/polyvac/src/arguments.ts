@@ -1,9 +1,11 @@
 import { nearest } from '@polyvac/core/basics'
-import { existsSync } from 'node:fs'
-import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { existsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { findConfig } from './config-file.js'
+import { COMMANDS, type Command } from './commands.js'
 import { UsageError } from './errors.js'
-
-export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'chat', 'doctor', 'replay', 'init', 'openapi', 'tools', 'call', 'migrate', 'token'] as const
+import { DEFAULTS, LOG_LEVELS, OPTIONS, TEMPLATES, type Template } from './options.js'
 
 /** Commands whose words are a folder only when written as a path, with the maximum number of words. */
 const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, token: Infinity, chat: 1, doctor: 1, replay: 1, tools: 1, call: 3 }
@@ -11,13 +13,11 @@ const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, token: Infi
 /** Commands that take the command of an MCP server after `--`. */
 const WITH_SERVER: readonly string[] = ['start', 'mcp', 'check', 'openapi', 'tools', 'call']
 
-export const TEMPLATES = ['default', 'model', 'ts'] as const
-export type Template = typeof TEMPLATES[number]
-export type Command = typeof COMMANDS[number]
-
 /** The command line, with the defaults of the environment. */
 export interface Arguments {
   readonly command: Command | 'help' | 'version'
+  /** The command that `help` is about; without one, all. */
+  readonly topic: Command | undefined
   /** The words after the command, without the folder or file. */
   readonly words: readonly string[]
   /** The folder or configuration file named by position. */
@@ -35,6 +35,8 @@ export interface Arguments {
   readonly logLevel: string | undefined
   readonly pretty: boolean | undefined
   readonly json: boolean
+  /** Whether `ask` fails where the answer says that it is none. */
+  readonly fail: boolean
   /** The running service that `chat` talks to, and to which `replay` sends a session. */
   readonly url: string | undefined
   /** Lines `name: value` that go with each request of `chat`, `doctor` and `replay`. They may be secrets. */
@@ -45,97 +47,31 @@ export interface Arguments {
   readonly grace: number
 }
 
-const OPTIONS = {
-  config: { type: 'string', short: 'c' },
-  template: { type: 'string', short: 't' },
-  port: { type: 'string', short: 'p' },
-  host: { type: 'string' },
-  'public-url': { type: 'string' },
-  watch: { type: 'boolean', short: 'w' },
-  'allow-unauthenticated': { type: 'boolean' },
-  'log-level': { type: 'string' },
-  pretty: { type: 'boolean' },
-  json: { type: 'boolean' },
-  url: { type: 'string' },
-  header: { type: 'string', multiple: true },
-  all: { type: 'boolean' },
-  grace: { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean', short: 'v' }
-} as const satisfies ParseArgsConfig['options']
-
-export const DEFAULTS = { port: 8080, host: '127.0.0.1', graceSeconds: 10 } as const
-
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
-
-export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API, A2A and MCP
-
-  polyvac [start] [folder | config]     serve a folder of documents, the VACs of a configuration file, or the MCP servers
-                                        of an MCP client's configuration file
-  polyvac [start] -- command [argument…]
-                                        serve the tools of the MCP server that this command starts
-  polyvac mcp [folder | config]         the same agents as an MCP server on standard input and output, for desktop clients
-  polyvac ask [folder | config] [vac] "question"
-                                        ask once, without a server
-  polyvac chat [folder | config] [vac]  hold a conversation on a terminal or over a pipe, here or with the service of --url
-  polyvac doctor [url | folder | config]
-                                        check a running service of any kind, or the one of the configuration, and print
-                                        what is wrong and how to fix it
-  polyvac replay [folder | config] session.jsonl
-                                        send the requests of a session that the playground exported again, here or to the
-                                        service of --url, and compare the answers
-  polyvac tools [folder | config] [server]
-                                        list the tools of the MCP servers that the configuration names
-  polyvac call [folder | config] server tool '{"argument":"value"}'
-                                        call one of them
-  polyvac check [folder | config]       read the configuration and print all problems
-  polyvac init [folder]                 write a service to start from; in a Fastify app, one plugin
-  polyvac openapi [folder | config]     print the OpenAPI document
-  polyvac token owner [scope…]          print a new bearer token, and its entry for service.auth.tokens
-  polyvac migrate [folder | config]     create or update the tables of the tasks in PostgreSQL, ahead of a start
-  polyvac help                          print this text
-
-  -c, --config file           configuration file (default: vac_config.yaml, then config/vac_config.yaml)
-  -t, --template name         with init: default, model (a language model with tools), ts (TypeScript)
-  -p, --port number           port, 0 for a free one (default: PORT, then ${DEFAULTS.port})
-      --host address          address to bind (default: HOST, then ${DEFAULTS.host})
-      --public-url url        address under which callers reach the service (default: PUBLIC_URL)
-  -w, --watch                 also follow changes of interpreter modules
-      --allow-unauthenticated bind an address that other machines reach, without authentication of callers
-      --log-level level       ${LOG_LEVELS.join(', ')}
-      --pretty, --json        log lines for people, or for programs; with ask, chat, doctor, replay and tools: results as JSON
-      --url service           with chat and replay: the address of a running service
-      --header 'name: value'  with chat, doctor and replay: a header of each request, such as a token; repeatable
-      --all                   with replay: also send requests that may change something
-      --grace seconds         time for answers in progress when the service stops (default: ${DEFAULTS.graceSeconds})
-`
-
 /** @throws USAGE naming the invalid argument */
-export function readArguments (argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Arguments {
+export function readArguments (argv: readonly string[], env: Env, cwd = process.cwd()): Arguments {
   const end = argv.indexOf('--')
   const serverCommand = end === -1 ? undefined : argv.slice(end + 1)
   const { values, positionals } = parse(end === -1 ? argv : argv.slice(0, end))
   const [first = ''] = positionals
   const named = (COMMANDS as readonly string[]).includes(first)
-  if (!named && first !== '' && first !== 'help') refuseTypingError(first)
+  const isHelp = values.help === true || first === 'help'
+  if (!named && first !== '' && first !== 'help') refuseTypingError(first, cwd)
   const command = named ? first as Command : 'start'
   const rest = named ? positionals.slice(1) : positionals
-  const { [command]: maxWords = 0 } = WITH_WORDS
-  if (serverCommand !== undefined) checkServerCommand(serverCommand, command, values.config)
-  // the last word of `ask` is the question and that of `replay` the session, even if it looks like a path
-  const minRest = ['ask', 'replay'].includes(command) ? 1 : 0
-  const isTarget = serverCommand === undefined && command !== 'token' && (maxWords === 0 || (rest.length > minRest && isPath(rest[0]!)))
-  const target = isTarget ? rest[0] : undefined
-  const words = target === undefined ? rest : rest.slice(1)
-  const isHelp = values.help === true || first === 'help'
-  if (words.length > maxWords && !isHelp) throw new UsageError(`${JSON.stringify(words[maxWords])} is one word too many for polyvac ${command}`)
+  const { target, words } = isHelp || serverCommand !== undefined ? { target: undefined, words: rest } : splitWords(command, rest, { ...values, env, cwd })
+  if (!isHelp) {
+    if (serverCommand !== undefined) checkServerCommand(serverCommand, command, values.config)
+    const { [command]: maxWords = 0 } = WITH_WORDS
+    if (words.length > maxWords) throw new UsageError(`${JSON.stringify(words[maxWords])} is one word too many for polyvac ${command}`)
+  }
   const { 'log-level': logLevel = env.LOG_LEVEL, 'public-url': publicUrl = env.PUBLIC_URL } = values
-  if (logLevel !== undefined && !LOG_LEVELS.includes(logLevel)) {
+  if (logLevel !== undefined && !(LOG_LEVELS as readonly string[]).includes(logLevel)) {
     throw new UsageError(`--log-level ${logLevel} is not one of ${LOG_LEVELS.join(', ')}`)
   }
   if (publicUrl && !/^https?:\/\/./.test(publicUrl)) throw new UsageError(`--public-url ${publicUrl} is not an http(s) URL`)
   return {
     command: isHelp ? 'help' : values.version === true ? 'version' : command,
+    topic: first === 'help' ? topicOf(positionals[1]) : named ? command : undefined,
     words,
     target,
     config: values.config,
@@ -149,6 +85,7 @@ export function readArguments (argv: readonly string[], env: Readonly<Record<str
     logLevel,
     pretty: values.pretty,
     json: values.json === true,
+    fail: values.fail === true,
     url: values.url,
     headers: values.header ?? [],
     all: values.all === true,
@@ -156,20 +93,67 @@ export function readArguments (argv: readonly string[], env: Readonly<Record<str
   }
 }
 
+type Env = Readonly<Record<string, string | undefined>>
+
+/** @throws USAGE naming the unknown option, and the one that it is close to */
 function parse (argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true })
   } catch (err) {
-    throw new UsageError((err as Error).message.split('. ')[0] ?? 'the arguments are invalid')
+    const { code, message } = err as NodeJS.ErrnoException
+    const text = message.split('. ')[0] ?? 'the arguments are invalid'
+    const unknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? /'--?([^'=]+)/.exec(message)?.[1] : undefined
+    const near = unknown === undefined || unknown.length === 1 ? undefined : nearOption(unknown)
+    throw new UsageError(near === undefined ? text : `${text}; did you mean \`--${near}\`?`)
   }
 }
 
+/** The option that a word is close to, in any style of writing, or the only one that begins with it. */
+function nearOption (word: string): string | undefined {
+  const name = word.replace(/\B[A-Z]/g, letter => `-${letter}`).replaceAll('_', '-').toLowerCase()
+  const beginning = Object.keys(OPTIONS).filter(option => option.startsWith(name))
+  return beginning.length === 1 ? beginning[0] : nearest(name, Object.keys(OPTIONS))
+}
+
+interface Place { readonly config?: string | undefined, readonly url?: string | undefined, readonly env: Env, readonly cwd: string }
+
+/**
+ * The folder or file among the words of a command, and the others. Where a command takes words, the first one is a
+ * folder if it is written as a path, or names a folder and there is no configuration whose VAC it could be. The last
+ * word of `ask` is the question and that of `replay` the session, even if it looks like a path; for `ask` only where
+ * there is no such folder or file.
+ */
+function splitWords (command: Command, rest: readonly string[], { config, url, env, cwd }: Place): { target: string | undefined, words: readonly string[] } {
+  const [first] = rest
+  if (first === undefined || command === 'token') return { target: undefined, words: rest }
+  const isLast = rest.length === 1
+  const exists = (): boolean => existsSync(resolve(cwd, first))
+  const isFolderOnly = (): boolean => config === undefined && url === undefined && isFolder(resolve(cwd, first)) &&
+    findConfig(resolve(cwd, env.VAC_CONFIG_FOLDER ?? '.')) === undefined
+  const isTarget = !(command in WITH_WORDS) ||
+    (isPath(first) ? !isLast || (command === 'ask' ? exists() : command !== 'replay') : !(isLast && command === 'replay') && isFolderOnly())
+  return isTarget ? { target: first, words: rest.slice(1) } : { target: undefined, words: rest }
+}
+
+function isFolder (path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
 /** @throws USAGE naming the command that a first word is close to; a word that names a file or folder is one */
-function refuseTypingError (word: string): void {
+function refuseTypingError (word: string, cwd: string): void {
   const near = nearest(word, [...COMMANDS, 'help'])
-  if (near !== undefined && !isPath(word) && !existsSync(word)) {
+  if (near !== undefined && !isPath(word) && !existsSync(resolve(cwd, word))) {
     throw new UsageError(`${JSON.stringify(word)} is not a command, a folder or a file; did you mean \`polyvac ${near}\`?`)
   }
+}
+
+/** @throws USAGE where `polyvac help` is asked about something else than a command */
+function topicOf (word: string | undefined): Command | undefined {
+  if (word === undefined || word === 'help') return undefined
+  const topic = COMMANDS.find(name => name === word)
+  if (topic !== undefined) return topic
+  const near = nearest(word, [...COMMANDS])
+  throw new UsageError(`${JSON.stringify(word)} is not a command${near === undefined ? '' : `; did you mean \`polyvac help ${near}\`?`}`)
 }
 
 function checkServerCommand (serverCommand: readonly string[], command: Command, config: string | undefined): void {

@@ -5,10 +5,9 @@ import { parseEnv } from 'node:util'
 import { readBoundedFile } from '@polyvac/core/plugin'
 import { parseConfig, readConfig, type HostConfig } from '@polyvac/host/command'
 import { commandConfig } from './command-config.js'
+import { FILE_NAMES, findConfig } from './config-file.js'
 import type { Arguments } from './arguments.js'
 import type { CommandIo } from './command-io.js'
-
-export const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'config/vac_config.yaml']
 
 /**
  * Finds and reads the configuration: the command of an MCP server after `--`; `--config`; a file named by position; the
@@ -28,19 +27,15 @@ export async function loadConfig ({ config, target, serverCommand }: Pick<Argume
       return fail(path, 'there is no such folder or file; name a folder of documents or a configuration file')
     }
     if (!stats.isDirectory()) return await read(path, env)
-    return await read(findIn(path), env) ?? folderConfig(path, env)
+    return await read(findConfig(path), env) ?? folderConfig(path, env)
   }
   const folder = resolve(cwd(), env.VAC_CONFIG_FOLDER ?? '.')
-  const file = findIn(folder)
+  const file = findConfig(folder)
   if (file === undefined) {
     const message = 'there is no such file; name a folder of documents (polyvac ./docs), or write one with `polyvac init`'
-    return fail(join(folder, FILE_NAMES[0]!), message)
+    return fail(join(folder, FILE_NAMES[0]), message)
   }
   return await read(file, env)
-}
-
-function findIn (folder: string): string | undefined {
-  return FILE_NAMES.map(name => join(folder, name)).find(path => existsSync(path))
 }
 
 async function read (file: string, env: NodeJS.ProcessEnv): Promise<HostConfig>
@@ -81,7 +76,7 @@ export function folderConfig (folder: string, env: NodeJS.ProcessEnv = process.e
       }
     }
   })
-  return parseConfig(text.replaceAll('$', '$$$$'), join(folder, FILE_NAMES[0]!))
+  return parseConfig(text.replaceAll('$', '$$$$'), join(folder, FILE_NAMES[0]))
 }
 
 function isWritable (folder: string): boolean {

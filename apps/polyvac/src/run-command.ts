@@ -1,6 +1,8 @@
 import { VERSION } from '@polyvac/core/basics'
-import { HELP, readArguments, type Arguments, type Command } from './arguments.js'
+import { readArguments, type Arguments } from './arguments.js'
+import { helpOf } from './help.js'
 import { toPlainLines } from './terminal.js'
+import type { Command } from './commands.js'
 import type { CommandIo } from './command-io.js'
 
 /** Loaded lazily, so that `--help` does not load the server. */
@@ -29,10 +31,10 @@ const SERVING: ReadonlySet<string> = new Set<Command>(['start', 'mcp'])
  */
 export async function runCommand (argv: readonly string[], io: CommandIo): Promise<boolean> {
   try {
-    const args = readArguments(argv, io.env)
+    const args = readArguments(argv, io.env, io.cwd())
     const isServing = SERVING.has(args.command)
     if (!isServing) endWithReader(io)
-    if (args.command === 'help') io.stdout.write(HELP)
+    if (args.command === 'help') io.stdout.write(helpOf(args.topic))
     else if (args.command === 'version') io.stdout.write(`${VERSION}\n`)
     else await (await commands[args.command]())(args, io)
     return isServing

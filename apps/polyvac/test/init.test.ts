@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { test } from 'tap'
-import { TEMPLATES } from '../src/arguments.js'
+import { TEMPLATES } from '../src/options.js'
 import { emptyFolder, root, runPolyvac } from '../../../test/fixtures/command.js'
 
 const run = promisify(execFile)

@@ -8,17 +8,19 @@ import type { CommandIo } from '../command-io.js'
 
 /** `polyvac ask`: answers one question, or holds a conversation on a terminal, in this process, without a server. */
 export async function ask (args: Arguments, io: CommandIo): Promise<void> {
-  await withVacs(args, io, async vacs => {
+  await withVacs(args, io, async ({ vacs, ready }) => {
     const { vac, question } = toQuestion(vacs, args.words)
     if (question?.trim() === '' || (question === undefined && io.stdin.isTTY !== true)) {
       throw new UsageError(`${question === undefined ? 'polyvac ask needs a question' : 'the question is blank'}, for example: polyvac ask "How do I start?"`)
     }
+    await ready(vac.name)
     if (question === undefined) return await converse(vac.name, speakerOf(vac), args, io)
     const stop = new AbortController()
     const onInterrupt = (): void => stop.abort(new Error('interrupted'))
     io.once('SIGINT', onInterrupt)
     try {
-      await writeAnswer(speakerOf(vac)(question, [], stop.signal), args.json && 'pretty', io)
+      const { metadata } = await writeAnswer(speakerOf(vac)(question, [], stop.signal), args.json && 'pretty', io)
+      if (args.fail && metadata?.['answered'] === false) io.exitCode = 1
     } finally {
       io.off('SIGINT', onInterrupt)
     }

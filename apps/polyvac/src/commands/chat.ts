@@ -13,8 +13,9 @@ import type { CommandIo } from '../command-io.js'
 export async function chat (args: Arguments, io: CommandIo): Promise<void> {
   const [wanted] = args.words
   if (args.url === undefined) {
-    return await withVacs(args, io, async vacs => {
+    return await withVacs(args, io, async ({ vacs, ready }) => {
       const vac = vacs.get(await chooseVac(vacs.names, wanted, io))
+      await ready(vac.name)
       await converse(vac.name, speakerOf(vac), args, io)
     })
   }

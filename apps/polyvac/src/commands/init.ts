@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { addLocalPackages, localInstall } from '../local-packages.js'
-import { FILE_NAMES } from '../load-config.js'
+import { findConfig } from '../config-file.js'
 import { toPlainText } from '../terminal.js'
 import { filesOf, TEMPLATE_FILES } from '../template-files.js'
 import type { Arguments } from '../arguments.js'
@@ -65,7 +65,7 @@ interface FastifyApp {
 
 /** What a folder is that has Fastify as a dependency and no configuration of Polyvac. */
 async function fastifyApp (folder: string): Promise<FastifyApp | undefined> {
-  if (FILE_NAMES.some(name => existsSync(join(folder, name)))) return undefined
+  if (findConfig(folder) !== undefined) return undefined
   const manifest = await readManifest(join(folder, 'package.json'))
   if (typeof manifest?.dependencies !== 'object' || !('fastify' in (manifest.dependencies ?? {}))) return undefined
   const isTyped = existsSync(join(folder, 'tsconfig.json'))

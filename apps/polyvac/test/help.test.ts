@@ -1,0 +1,98 @@
+import { test } from 'tap'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readArguments } from '../src/arguments.js'
+import { COMMAND_HELP, COMMANDS } from '../src/commands.js'
+import { helpOf } from '../src/help.js'
+import { OPTIONS } from '../src/options.js'
+import { ProgressBar } from '../src/progress-bar.js'
+import { withVacs } from '../src/commands/with-vacs.js'
+import { emptyFolder, root, runPolyvac } from '../../../test/fixtures/command.js'
+
+test('each command has help with its usage, its options and an example that its arguments take', async t => {
+  for (const name of COMMANDS) {
+    const { usage, options, example } = COMMAND_HELP[name]
+    const { code, stdout } = await runPolyvac([name, '--help'], root)
+    t.equal(code, 0)
+    t.equal(stdout, (await runPolyvac(['help', name], root)).stdout, 'in both ways to ask for it')
+    for (const text of [...usage.map(line => `polyvac ${line}\n`), ...options.map(option => `--${option}`), `For example: ${example}\n`]) t.ok(stdout.includes(text), text)
+    const words = [...example.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, ...forms]) => forms.find(form => form !== undefined)!).slice(1)
+    t.match(readArguments(words.filter(word => word !== '>'), {}, root), { command: name }, example)
+    t.ok(helpOf().includes(usage[0]!), 'the whole help has it too')
+  }
+  for (const option of Object.keys(OPTIONS)) {
+    t.ok(option === 'help' || option === 'version' || COMMANDS.some(name => (COMMAND_HELP[name].options as readonly string[]).includes(option)), `a command has --${option}`)
+  }
+  for (const line of [helpOf(), ...COMMANDS.map(helpOf)].join('').split('\n')) t.ok(line.length <= 132, line)
+})
+
+test('help about what is no command names the nearest; with a wrong option the help is still printed', async t => {
+  t.match(await runPolyvac(['help', 'aks'], root), { code: 2, stderr: /"aks" is not a command; did you mean `polyvac help ask`/ })
+  t.match(await runPolyvac(['help', 'weather'], root), { code: 2, stderr: /"weather" is not a command; see/ })
+  t.match(await runPolyvac(['help', 'help'], root), { code: 0, stdout: /polyvac \[start\]/ })
+  t.match(await runPolyvac(['token', 'a', 'b', '--help'], root), { code: 0, stdout: /^polyvac token owner/ })
+  t.match(await runPolyvac(['./docs', '--help'], root), { code: 0, stdout: /polyvac ask/ })
+})
+
+test('an option with a typing error is refused with the nearest', async t => {
+  for (const [given, meant] of [['--prot', 'port'], ['--prot=80', 'port'], ['--jsn', 'json'], ['--publicUrl', 'public-url'], ['--log_level', 'log-level'],
+    ['--allow', 'allow-unauthenticated'], ['--Watch', 'watch'], ['--temp', 'template']] as const) {
+    t.match(await runPolyvac(['start', given], root), { code: 2, stderr: new RegExp(`Unknown option '${given.split('=')[0]}'; did you mean \`--${meant}\``) })
+  }
+  for (const given of ['--nonsense', '-x', '--p']) t.match(await runPolyvac(['start', given], root), { code: 2, stderr: new RegExp(`Unknown option '${given}'; see`) })
+})
+
+test('a first word is a folder where it names one and no configuration has VACs', async t => {
+  const cwd = await emptyFolder(t)
+  await mkdir(join(cwd, 'docs'))
+  await mkdir(join(cwd, 'VAC and folder'))
+  await writeFile(join(cwd, 'notes'), 'a file')
+  const read = (...argv: string[]) => readArguments(argv, {}, cwd)
+  t.match(read('ask', './docs'), { target: './docs', words: [] }, 'a path that exists is no question')
+  t.match(read('ask', './nowhere'), { target: undefined, words: ['./nowhere'] })
+  t.match(read('ask', 'and/or'), { target: undefined, words: ['and/or'] })
+  t.match(read('ask', 'docs', 'How?'), { target: 'docs', words: ['How?'] })
+  t.match(read('ask', 'docs'), { target: 'docs', words: [] })
+  t.match(read('ask', 'VAC and folder', 'How?'), { target: 'VAC and folder' })
+  t.match(read('ask', 'notes', 'How?'), { target: undefined, words: ['notes', 'How?'] })
+  t.match(read('chat', 'docs'), { target: 'docs' })
+  t.match(read('chat', 'docs', '--url', 'http://127.0.0.1:1'), { target: undefined, words: ['docs'] }, 'a VAC of the service')
+  t.match(read('doctor', 'docs'), { target: 'docs' })
+  t.match(read('replay', 'docs'), { target: undefined, words: ['docs'] }, 'the session')
+  t.match(read('token', 'docs', 'vac:docs'), { target: undefined, words: ['docs', 'vac:docs'] })
+  t.match(read('ask', '--config', 'x.yaml', 'docs', 'How?'), { target: undefined, words: ['docs', 'How?'] })
+  await writeFile(join(cwd, 'vac_config.yaml'), 'kind: vacConfig\nvac: { docs: {} }\n')
+  t.match(read('ask', 'docs', 'How?'), { target: undefined, words: ['docs', 'How?'] }, 'a VAC of the configuration')
+})
+
+test('ask takes a folder by its name, and --fail ends with 1 where the documents do not answer', async t => {
+  const cwd = await emptyFolder(t)
+  await mkdir(join(cwd, 'docs'))
+  await writeFile(join(cwd, 'docs', 'tea.md'), '# Tea\n\n## How long does tea brew?\n\nGreen tea brews for two minutes.\n')
+  t.match(await runPolyvac(['ask', 'docs', 'How long does tea brew?', '--fail'], cwd), { code: 0, stdout: /two minutes/ })
+  t.match(await runPolyvac(['ask', './docs', 'Who painted the chapel?'], cwd), { code: 0, stdout: /do not answer/ })
+  t.match(await runPolyvac(['ask', './docs', 'Who painted the chapel?', '--fail'], cwd), { code: 1, stdout: /do not answer/ })
+  t.match(await runPolyvac(['ask', './docs', 'Who painted the chapel?', '--fail', '--json'], cwd), { code: 1, stdout: /"answered": false/ })
+  t.match(await runPolyvac(['ask', './docs'], cwd), { code: 2, stderr: /needs a question/ }, 'without a terminal')
+})
+
+test('the progress bar draws only while a command waits for documents', async t => {
+  const cwd = await emptyFolder(t)
+  await writeFile(join(cwd, 'tea.md'), '# Tea\n\nGreen tea brews for two minutes.\n')
+  const { show } = ProgressBar.prototype
+  let shown = 0
+  ProgressBar.prototype.show = () => { shown++ }
+  t.teardown(() => { ProgressBar.prototype.show = show })
+  const io = Object.assign(Object.create(process), { cwd: () => cwd, env: {} }) as typeof process
+  await withVacs(readArguments(['chat', cwd], {}, cwd), io, async ({ vacs, ready }) => {
+    // the prompt of the choice of a VAC stands here while its folder is indexed
+    await vacs.get(vacs.names[0]!).ask({ question: 'How long does tea brew?' })
+    t.equal(shown, 0)
+    await ready(vacs.names[0]!)
+  })
+})
+
+test('the reference has the options of each command', async t => {
+  const page = await readFile(join(root, 'docs/reference/cli.md'), 'utf8')
+  for (const name of COMMANDS) t.ok(page.includes(`| \`${name}\` |`), name)
+})
