@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { readAssets, type Asset } from './assets.js'
 import { InvalidOptionsError } from './errors.js'
 import { OPTIONS, ROUTES, type PlaygroundOptions } from './options.js'
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
 /** The page loads its own files and calls its own origin. */
 const POLICY = [
@@ -29,8 +29,15 @@ const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
   const unknown = Object.keys(routes).find(name => !(name in ROUTES))
   if (unknown !== undefined) throw new InvalidOptionsError(`routes.${unknown} is not a route of the page; it has ${Object.keys(ROUTES).join(', ')}`)
   const given = Object.entries(routes).filter(([, address]) => address !== undefined)
-  const settings = JSON.stringify({ title, readOnly, routes: { ...ROUTES, ...Object.fromEntries(given) } })
-  const settingsTag = `"${createHash('sha256').update(settings).digest('base64url').slice(0, 22)}"`
+  const named: Record<keyof typeof ROUTES, string | null> = { ...ROUTES, ...Object.fromEntries(given) }
+  let known: { body: string, tag: string } | undefined
+  /** Once, after all plugins are registered. */
+  const settings = (): { body: string, tag: string } => {
+    if (known !== undefined) return known
+    const body = JSON.stringify({ title, readOnly, routes: routes.openai === undefined ? { ...named, openai: openaiBeside(app, named.vac) } : named })
+    known = { body, tag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+    return known
+  }
 
   app.setErrorHandler(errorHandler((err, request, reply) => {
     const failure = failureOf(err, request)
@@ -44,11 +51,24 @@ const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
     app.get(`/playground/${asset.path}`, { schema: HIDDEN }, async (request, reply) => sendAsset(request, reply, asset))
   }
   app.get('/playground/settings.json', { schema: HIDDEN }, async (request, reply) => {
-    reply.headers({ ...HEADERS, etag: settingsTag })
-    if (matchesEtag(request.headers['if-none-match'], settingsTag)) return await reply.code(304).send()
-    return await reply.type('application/json; charset=utf-8').send(settings)
+    const { body, tag } = settings()
+    reply.headers({ ...HEADERS, etag: tag })
+    if (matchesEtag(request.headers['if-none-match'], tag)) return await reply.code(304).send()
+    return await reply.type('application/json; charset=utf-8').send(body)
   })
   refuseOthers()
+}
+
+/**
+ * The OpenAI-compatible routes that nobody named: beside the direct ones, where @polyvac/vac puts them, or null where
+ * the app has none there, as with `protocols: ['direct']`.
+ */
+function openaiBeside (app: FastifyInstance, vac: string | null): string | null {
+  const address = vac === null ? ROUTES.openai : vac.replace(/\/vac\/?$/, ROUTES.openai.slice('..'.length))
+  const base = `http://localhost${app.prefix}/playground/`
+  if (!URL.canParse(address, base)) return null
+  const { pathname } = new URL(address, base)
+  return app.hasRoute({ method: 'POST', url: `${pathname}/chat/completions` }) ? address : null
 }
 
 async function sendAsset ({ headers }: FastifyRequest, reply: FastifyReply, { type, bodies, etags }: Asset): Promise<FastifyReply> {

@@ -1,6 +1,8 @@
 import tap, { test } from 'tap'
 import basicAuth from '@fastify/basic-auth'
 import Fastify from 'fastify'
+import { createVacs } from '@polyvac/core'
+import { vacPlugin } from '@polyvac/vac'
 import { readdirSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
@@ -47,6 +49,25 @@ test('each file has a strong ETag for each coding, and is not sent again', async
   t.match((await app.inject('/a/playground/settings.json')).json(), { readOnly: false, routes: { mcp: '../mcp' } })
   t.match((await app.inject('/b/playground/settings.json')).json(), { readOnly: true, routes: { mcp: null } })
   t.match((await app.inject('/a/playground')).headers, { location: 'playground/' })
+})
+
+test('the page offers OpenAI where the app has its routes, beside the direct ones', async t => {
+  const vacs = createVacs({ vacs: ['one'], streamInterpreter: question => question })
+  const routesOf = async (options: object, playground: object = {}): Promise<object> => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    // before the routes that it looks for
+    await app.register(playgroundPlugin, playground)
+    await app.register(vacPlugin, { vacs, ...options })
+    return (await app.inject('/playground/settings.json')).json().routes
+  }
+  t.match(await routesOf({}), { vac: '../vac', openai: '../openai/v1' })
+  t.match(await routesOf({ protocols: ['direct'] }), { vac: '../vac', openai: null })
+  t.match(await routesOf({ prefix: '/agents' }, { routes: { vac: '/agents/vac' } }), { vac: '/agents/vac', openai: '/agents/openai/v1' })
+  t.match(await routesOf({ prefix: '/agents', protocols: ['direct'] }, { routes: { vac: '../agents/vac' } }), { vac: '../agents/vac', openai: null })
+  t.match(await routesOf({ prefix: '/agents' }), { openai: null }, 'none at the address that holds by default')
+  t.match(await routesOf({}, { routes: { openai: null } }), { openai: null }, 'as named')
+  t.match(await routesOf({ protocols: ['direct'] }, { routes: { openai: 'https://example.com/v1' } }), { openai: 'https://example.com/v1' }, 'as named')
 })
 
 test('an option that the plugin does not have is refused', async t => {

@@ -52,11 +52,22 @@ test('each protocol answers in each of its forms, and names itself to interprete
 })
 
 test('failures before the first byte and after it have a code, and no text of the error', async t => {
+  const logged: string[] = []
   const app = await serve(async function * (question) {
+    if (question === 'none') return { answer: 'The documents do not answer this.', metadata: { answered: false } }
     if (question === 'late') yield 'text'
     throw new Error('secret')
-  })
+  }, {}, logged)
   t.teardown(() => app.close())
+  const calls = (): object[] => logged.flatMap(line => line.split('\n')).filter(line => line.includes('"outcome"')).map(line => JSON.parse(line) as object)
+  for (const [question, fields] of [
+    ['early', { msg: 'not answered', outcome: 'VAC_INTERPRETER_FAILED', answered: undefined }], ['none', { msg: 'answered', outcome: 'completed', answered: false }]
+  ] as const) {
+    await app.inject({ method: 'POST', url: '/vac/docs', payload: { user_input: question } })
+    await until(() => calls().length > 0, 'the call is logged')
+    t.match(calls(), [fields], question)
+    logged.length = 0
+  }
   for (const [question, vac, status, code] of [['early', 'docs', 500, 'VAC_INTERPRETER_FAILED'], ['x', 'dosc', 404, /VAC_NOT_FOUND|model_not_found/], ['late', 'docs', undefined, 'VAC_INTERPRETER_FAILED'], [' ', 'docs', 400, 'BAD_REQUEST']] as const) {
     for (const [what, { path, body, headers }, probe] of questions(question, vac, probes)) {
       const response = await app.inject({ method: 'POST', url: path, payload: body, headers })

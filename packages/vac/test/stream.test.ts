@@ -223,8 +223,9 @@ test('a client that disconnects is not logged as an error', async t => {
     if (path.includes('streaming')) (await response).resume()
     await arrival.promise
     request.destroy()
-    await until(() => logged.some(line => line.includes('"answered"')), 'the call is logged')
+    await until(() => logged.some(line => line.includes('"not answered"')), 'the call is logged')
     t.match(logged.join(''), /"outcome":"client_closed"/, path)
+    t.notMatch(logged.join(''), /"msg":"answered"/, path)
     t.notMatch(logged.join(''), /"level":50/, path)
   }
 })

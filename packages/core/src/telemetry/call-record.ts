@@ -22,6 +22,9 @@ export interface CallFields {
 /** The outcomes that metrics distinguish. Log lines have the code of an error instead of `failed` and `rejected`. */
 const OUTCOMES: readonly string[] = ['completed', 'client_closed', 'input-required', 'auth-required', 'rejected']
 
+/** The outcomes of calls that did what they were asked to do, or ask back. */
+const DONE: readonly string[] = ['completed', 'input-required', 'auth-required']
+
 interface CallLabels {
   readonly call: Labels
   readonly outcomes: Readonly<Record<string, Labels>>
@@ -95,8 +98,11 @@ export class CallRecord {
     return err
   }
 
-  /** Logs the call, and counts it. Call it once, in `finally`. */
-  end (message: string): void {
+  /**
+   * Logs the call, and counts it. Call it once, in `finally`. The message says what was done, and `otherwise` stands in its
+   * place where the call failed, was rejected or was left by its caller.
+   */
+  end (message: string, otherwise = message): void {
     const ms = performance.now() - this.#start
     const first = this.#first === undefined ? undefined : this.#first - this.#start
     const { vac, server, tool, protocol, principal, taskId, skill, attempt } = this.#fields
@@ -117,9 +123,11 @@ export class CallRecord {
         answerChars: this.#characters,
         sources: this.#sources
       },
+      // as the interpreter says; one that says nothing has answered
+      answered: this.#answer?.metadata?.['answered'] === false ? false : undefined,
       outcome: this.outcome,
       traceId: this.#traceId
-    }, message)
+    }, DONE.includes(this.outcome) ? message : otherwise)
     if (isMetered()) this.#count(ms, first)
   }
 

@@ -31,7 +31,7 @@ export async function meterAnswer (served: Served, request: FastifyRequest, repl
     throw record.failed(err)
   } finally {
     end()
-    record.end('answered')
+    record.end('answered', 'not answered')
   }
   return format.toBody(answer)
 }

@@ -20,6 +20,6 @@ export async function searchVac ({ protocol, streams, principalOf, timeoutMs }: 
     throw record.failed(err)
   } finally {
     end()
-    record.end('searched')
+    record.end('searched', 'not searched')
   }
 }
