@@ -199,7 +199,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     measure(app, { vacs, tasks: () => tasks?.store, gateway })
     await app.register(vacPlugin, { vacs, protocols: choices, authenticate, stallMs, bodyLimit })
     await refuseOthers(app, choices)
-    await registerHome(app, { vacs, version, authenticate, protocols: () => [...protocols, ...vacProtocolNames], publicUrl: () => settings.switches.public_url })
+    await registerHome(app, { vacs, version, authenticate, foldersOf: vac => vac === undefined ? undefined : assembly.folders.get(vac), protocols: () => [...protocols, ...vacProtocolNames], publicUrl: () => settings.switches.public_url })
     protocols = await registerProtocols(app, {
       vacs,
       settings,

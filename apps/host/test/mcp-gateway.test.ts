@@ -79,7 +79,7 @@ vac:
   await app.ready()
   await until(() => app.polyvac.gateway?.get('everything').status().state === 'ready', 'the server "everything" is ready')
   t.match((await app.inject('/mcp/servers')).json().servers, [{ name: 'github', state: 'failed', missingEnv: ['POLYVAC_TEST_NO_SUCH_TOKEN'] }, { name: 'everything', state: 'ready' }])
-  t.match(banner(app, config, 'http://host'), /^ {2}server {3}github {2}\(.*POLYVAC_TEST_NO_SUCH_TOKEN.*\)\n {2}server {3}everything {2}\(is ready\)$/m)
+  t.match(await banner(app, config, 'http://host'), /^ {2}server {3}github {2}\(.*POLYVAC_TEST_NO_SUCH_TOKEN.*\)\n {2}server {3}everything {2}\(is ready\)$/m)
   const ready = await app.inject('/ready')
   t.equal(ready.statusCode, 200)
   t.match(ready.json(), { status: 'ready', reasons: [{ part: 'mcp.github', reason: 'has failed: MISSING_VARIABLE' }] }, 'a stranger reads no name of a variable')

@@ -1,23 +1,24 @@
 import type { FastifyInstance } from 'fastify'
 import type { HostConfig } from '@polyvac/host/command'
-import { gatewayProblems, type Gateway } from '@polyvac/host/command'
+import { exampleQuestion, gatewayProblems, questionBody, type Gateway } from '@polyvac/host/command'
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { COMMAND_LINE } from './command-config.js'
 import { toPlainLines, toPlainText } from './terminal.js'
 
 /** The start-up banner: VACs, protocols and their URLs, as lines that can be pasted into a shell. */
-export function banner (app: FastifyInstance, config: HostConfig, url: string): string {
+export async function banner (app: FastifyInstance, config: HostConfig, url: string): Promise<string> {
   const { vacs, assembly, protocols, vacProtocols, gateway, database } = app.polyvac
   const [first] = vacs.names
   const { auth } = config.service
   const access = auth?.tokens === undefined && auth?.jwt === undefined ? '' : '-H "Authorization: Bearer $TOKEN" '
-  const body = access + '-H \'content-type: application/json\' -d \'{"user_input":"How do I start?"}\''
+  const question = await exampleQuestion(first === undefined ? [] : assembly.folders.get(first))
+  const body = `${access}-H 'content-type: application/json' -d ${questionBody(question)}`
   const lines: Array<[string, string]> = []
   if (existsSync(config.file)) lines.push(['config', config.file])
   else if (basename(config.file) !== COMMAND_LINE) lines.push(['folder', `${config.folder}   (no configuration file)`])
-  lines.push(['page', `${url}/`])
-  if (protocols.includes('@polyvac/playground')) lines.push(['ask', `${url}/playground/  playground`])
+  lines.push(['page', `${url}/   in a browser: what is served, and commands to paste`])
+  if (protocols.includes('@polyvac/playground')) lines.push(['chat', `${url}/playground/   in a browser: ask, and see each protocol`])
   for (const { name, config: { interpreter, agent } } of vacs.list()) {
     const about = [interpreter ?? agent ?? config.service.stream_interpreter, ...documents(assembly, name)].filter(Boolean)
     lines.push(['vac', `${name}${about.length === 0 ? '' : `  (${about.join(', ')})`}`])
@@ -25,13 +26,13 @@ export function banner (app: FastifyInstance, config: HostConfig, url: string): 
   if (first !== undefined && vacProtocols.includes('direct')) {
     lines.push(['ask', `curl -s ${url}/vac/${first} ${body}`], ['stream', `curl -sN ${url}/vac/streaming/${first} ${body}`])
   }
-  if (first !== undefined && vacProtocols.includes('openai')) lines.push(['openai', `${url}/openai/v1   model "${first}"`])
-  lines.push(['api', `${url}/openapi.json`])
-  if (protocols.includes('@polyvac/a2a')) lines.push(['a2a', `${url}/.well-known/agent.json`])
-  if (protocols.includes('@polyvac/mcp-server')) lines.push(['mcp', `${url}/mcp`])
+  if (first !== undefined && vacProtocols.includes('openai')) lines.push(['openai', `${url}/openai/v1   base URL for OpenAI clients and chat apps, model "${first}"`])
+  lines.push(['api', `${url}/openapi.json   all routes, as OpenAPI`])
+  if (protocols.includes('@polyvac/a2a')) lines.push(['a2a', `${url}/.well-known/agent.json   agent card, for other agents`])
+  if (protocols.includes('@polyvac/mcp-server')) lines.push(['mcp', `${url}/mcp   for desktop apps and editors that take MCP servers`])
   if (database !== undefined) lines.push(['tasks', `PostgreSQL at ${database}`])
   if (gateway !== undefined) {
-    lines.push(['tools', `${url}/mcp/tools`])
+    lines.push(['tools', `${url}/mcp/tools   the tools of the MCP servers below, as JSON`])
     for (const line of serverStates(gateway)) lines.push(['server', line])
   }
   return toPlainLines(`${lines.map(([label, text]) => `  ${label.padEnd(8)} ${toPlainText(text)}`).join('\n')}\n`)

@@ -1,9 +1,13 @@
 import { test } from 'tap'
+import { createHost } from '@polyvac/host'
+import { execFileSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readArguments } from '../src/arguments.js'
+import { banner } from '../src/banner.js'
 import { COMMAND_HELP, COMMANDS } from '../src/commands.js'
 import { helpOf } from '../src/help.js'
+import { folderConfig } from '../src/load-config.js'
 import { OPTIONS } from '../src/options.js'
 import { ProgressBar } from '../src/progress-bar.js'
 import { withVacs } from '../src/commands/with-vacs.js'
@@ -90,6 +94,33 @@ test('the progress bar draws only while a command waits for documents', async t 
     t.equal(shown, 0)
     await ready(vacs.names[0]!)
   })
+})
+
+test('the question in the banner and on the page is one that the folder answers', async t => {
+  for (const [name, text, question] of [
+    ['question.md', '# Tea\n\nAll about tea.\n\n## How long does tea brew?\n\nGreen tea brews for two minutes.\n', 'How long does tea brew?'],
+    ['heading.md', '# Opening hours of the sauna\n\nThe sauna opens at nine.\n', 'Opening hours of the sauna'],
+    ['quotes.md', '# What does "it\'s $HOME" mean?\n\nThe variable HOME means the folder of the user.\n', 'What does "it\'s $HOME" mean?'],
+    ['deutsch.md', '# Wann öffnet die Sauna?\n\nDie Sauna öffnet um neun Uhr.\n', 'Wann öffnet die Sauna?'],
+    ['plain.txt', 'Green tea brews for two minutes.\n', undefined]
+  ] as const) {
+    const cwd = await emptyFolder(t)
+    await writeFile(join(cwd, name), text)
+    const config = folderConfig(cwd, {})
+    const app = await createHost({ config, watchDocuments: false, tasks: { store: 'memory' }, server: { logger: false } })
+    t.teardown(() => app.close())
+    const { assembly, vacs } = app.polyvac
+    const [vac] = vacs.names
+    await Promise.all(assembly.folders.get(vac!)!.map(async folder => await folder.ready))
+    const shown = await banner(app, config, 'http://host')
+    const line = shown.split('\n').find(line => line.startsWith('  ask '))!
+    const body = execFileSync('sh', ['-c', `printf %s ${line.slice(line.indexOf('-d ') + 3)}`], { encoding: 'utf8' })
+    const { user_input: asked } = JSON.parse(body) as { user_input: string }
+    t.equal(asked, question ?? 'What can you do?', name)
+    if (question !== undefined) t.match(await vacs.get(vac!).ask({ question: asked }), { metadata: { answered: true } }, name)
+    const page = (await app.inject({ url: '/', headers: { accept: 'text/html', host: 'host' } })).body
+    t.ok(page.replace(/&#39;/g, "'").replace(/&quot;/g, '"').includes(line.slice(line.indexOf('-d '))), 'the page has the same')
+  }
 })
 
 test('the reference has the options of each command', async t => {

@@ -70,7 +70,7 @@ export async function start (args: Arguments, io: CommandIo): Promise<void> {
       throw new ServerCommandFailedError(args.serverCommand.join(' '), problem)
     }
   }
-  io.stdout.write(banner(app, config, args.publicUrl ?? url))
+  io.stdout.write(await banner(app, config, args.publicUrl ?? url))
   // the first start of a server can take long, for example where npx downloads it
   if (starting) {
     settled?.then(async () => {

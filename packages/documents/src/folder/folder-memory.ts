@@ -17,6 +17,11 @@ import { searchArguments, shorten } from '../search/search-arguments.js'
 import type { QueryTerms, WeightedMemory } from '../search/query-terms.js'
 import type { Meaning } from '../search/vectors.js'
 
+/** Headings that are looked at for an example, the longest in characters, and the score that one must have. */
+const MAX_EXAMPLES = 20
+const MAX_EXAMPLE_CHARS = 80
+const EXAMPLE_SCORE = 0.6
+
 export interface IndexStats {
   readonly files: number
   readonly passages: number
@@ -58,6 +63,7 @@ export class FolderMemory implements Memory, WeightedMemory {
   #again: Promise<IndexStats> | undefined
   #replacing: Promise<void> | undefined
   #fingerprint: string | undefined
+  #example: { readonly fingerprint: string | undefined, readonly question: Promise<string | undefined> } | undefined
   #indexedInMs = 0
   #isReady = false
   #stopWatch: (() => void) | undefined
@@ -133,6 +139,27 @@ export class FolderMemory implements Memory, WeightedMemory {
     if (extname(uri).toLowerCase() in PARSERS) return await this.#repairing(() => this.#index.textOf(uri))
     const text = await readDocument({ source: uri, path }, this.#settings)
     return text === UNREADABLE ? undefined : text as string | undefined
+  }
+
+  /**
+   * A question that the folder answers, for examples: the first of its first headings, questions before others, that
+   * finds a passage. Undefined where there is none, or nothing is indexed yet.
+   */
+  async exampleQuestion (): Promise<string | undefined> {
+    if (!this.#isReady || this.#closed !== undefined) return undefined
+    if (this.#example?.fingerprint !== this.#fingerprint) this.#example = { fingerprint: this.#fingerprint, question: this.#findExample() }
+    return await this.#example?.question
+  }
+
+  async #findExample (): Promise<string | undefined> {
+    const leaves = this.#index.headings(MAX_EXAMPLES).map(heading => heading.split(' > ').at(-1)!.trim())
+    const isQuestion = (text: string): boolean => /[?？؟]$/.test(text)
+    const short = [...new Set(leaves)].filter(text => text.length <= MAX_EXAMPLE_CHARS && /\p{L}{2}/u.test(text))
+    for (const query of [...short.filter(isQuestion), ...short.filter(text => !isQuestion(text))]) {
+      const [hit] = await this.#index.search({ query, limit: 1, threshold: EXAMPLE_SCORE })
+      if (hit !== undefined) return query
+    }
+    return undefined
   }
 
   stats (): IndexStats & { readonly ready: boolean } {

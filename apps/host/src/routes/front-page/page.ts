@@ -1,6 +1,7 @@
 import type { Vac } from '@polyvac/core'
 import { vacInfo } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
+import { questionBody } from '../../example-question.js'
 import { html, Html } from './html.js'
 
 /** What the page shows. */
@@ -11,6 +12,8 @@ export interface Home {
   readonly vacs: readonly Vac[]
   /** Packages of the protocols that are loaded, and names of the protocols of @polyvac/vac that are on. */
   readonly protocols: readonly string[]
+  /** A question for the first VAC. */
+  readonly question: string
 }
 
 const PLAYGROUND = '@polyvac/playground'
@@ -31,7 +34,7 @@ export const POLICY = [
 ].join('; ')
 
 /** The page of GET /: what the service has, and how it is called. */
-export function homePage ({ url, version, vacs, protocols }: Home): string {
+export function homePage ({ url, version, vacs, protocols, question }: Home): string {
   const page = html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -42,7 +45,7 @@ export function homePage ({ url, version, vacs, protocols }: Home): string {
 ${protocols.includes(PLAYGROUND) ? html`<p><a href="${url}/playground/">Ask in the playground</a></p>` : ''}
 ${vacs.length === 0 ? html`<p>This service is a gateway to MCP servers: it has no VAC.</p>` : list(vacs)}
 <h2>Call it from a program</h2>
-<pre>${commands(url, vacs[0]?.name, protocols).join('\n')}</pre>
+<pre>${commands(url, vacs[0]?.name, protocols, question).join('\n')}</pre>
 <ul>
 ${links(url, protocols).map(([path, text]) => html`<li><a href="${url}${path}">${path}</a> ${text}</li>\n`)}</ul>
 <p>Polyvac ${version}</p>
@@ -60,10 +63,10 @@ ${vacs.length > MAX_VACS ? html`<p>and ${vacs.length - MAX_VACS} more</p>` : ''}
 }
 
 /** Lines to paste, with the real address. */
-export function commands (url: string, vac: string | undefined, protocols: readonly string[]): string[] {
+export function commands (url: string, vac: string | undefined, protocols: readonly string[], question: string): string[] {
   const lines = vac === undefined ? [`curl -s ${url}/mcp/tools`] : []
   if (vac !== undefined && protocols.includes('direct')) {
-    lines.push(`curl -s ${url}/vac/${encodeURIComponent(vac)} -H 'content-type: application/json' -d '{"user_input":"How do I start?"}'`)
+    lines.push(`curl -s ${url}/vac/${encodeURIComponent(vac)} -H 'content-type: application/json' -d ${questionBody(question)}`)
   }
   if (vac !== undefined && protocols.includes('openai')) lines.push(`OPENAI_BASE_URL=${url}/openai/v1   # model "${vac}"`)
   if (protocols.includes('@polyvac/mcp-server')) lines.push(`claude mcp add --transport http polyvac ${url}/mcp`)

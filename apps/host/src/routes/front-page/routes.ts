@@ -2,6 +2,7 @@ import type { Vacs } from '@polyvac/core'
 import { authenticateCallers, vacsFor, type PrincipalOf } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { HostOptions } from '../../host-options.js'
+import { exampleQuestion } from '../../example-question.js'
 import { homePage, links, POLICY, type Home } from './page.js'
 
 export interface HomeParts {
@@ -9,6 +10,8 @@ export interface HomeParts {
   readonly version: string
   readonly protocols: () => readonly string[]
   readonly publicUrl: () => string | null | undefined
+  /** The folders of a VAC, for a question that they answer. */
+  readonly foldersOf: (vac: string | undefined) => Parameters<typeof exampleQuestion>[0]
   readonly authenticate: HostOptions['authenticate']
 }
 
@@ -18,7 +21,7 @@ export async function registerHome (app: FastifyInstance, parts: HomeParts): Pro
     const principalOf = authenticateCallers(scope, parts.authenticate)
     scope.get('/', { schema: { hide: true } }, async (request, reply) => {
       reply.header('vary', 'accept').header('cache-control', 'no-store')
-      const home = homeOf(request, parts, principalOf)
+      const home = await homeOf(request, parts, principalOf)
       if (/\btext\/html\b/.test(request.headers.accept ?? '')) return await sendPage(reply, home)
       const { url, version, vacs, protocols } = home
       const names = vacs.map(({ name }) => name)
@@ -27,9 +30,10 @@ export async function registerHome (app: FastifyInstance, parts: HomeParts): Pro
   })
 }
 
-function homeOf (request: FastifyRequest, { vacs, version, protocols, publicUrl }: HomeParts, principalOf: PrincipalOf): Home {
+async function homeOf (request: FastifyRequest, { vacs, version, protocols, publicUrl, foldersOf }: HomeParts, principalOf: PrincipalOf): Promise<Home> {
   const url = (publicUrl() || `${request.protocol}://${request.host}`).replace(/\/+$/, '')
-  return { url, version, vacs: vacsFor(vacs, principalOf(request)).list(), protocols: protocols() }
+  const usable = vacsFor(vacs, principalOf(request)).list()
+  return { url, version, vacs: usable, protocols: protocols(), question: await exampleQuestion(foldersOf(usable[0]?.name)) }
 }
 
 async function sendPage (reply: FastifyReply, home: Home): Promise<FastifyReply> {

@@ -1,0 +1,19 @@
+import type { FolderMemory } from '@polyvac/documents'
+
+/** For agents without documents. */
+const NEUTRAL = 'What can you do?'
+
+/** The question in commands to paste: one that the folders of a VAC answer, otherwise one that suits any agent. */
+export async function exampleQuestion (folders: readonly Pick<FolderMemory, 'exampleQuestion'>[] = []): Promise<string> {
+  for (const folder of folders) {
+    // an example must not cost the page
+    const question = await folder.exampleQuestion().catch(() => undefined)
+    if (question !== undefined) return question
+  }
+  return NEUTRAL
+}
+
+/** The body of a question as a word of a shell, in single quotes. */
+export function questionBody (question: string): string {
+  return `'${JSON.stringify({ user_input: question }).replaceAll("'", '\\u0027')}'`
+}
