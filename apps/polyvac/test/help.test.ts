@@ -1,6 +1,9 @@
 import { test } from 'tap'
 import { createHost } from '@polyvac/host'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readArguments } from '../src/arguments.js'
@@ -94,6 +97,28 @@ test('the progress bar draws only while a command waits for documents', async t 
     t.equal(shown, 0)
     await ready(vacs.names[0]!)
   })
+})
+
+test('ask says in one line which model server failed, and with what message, without keys', async t => {
+  const server = createServer((_request, response) => {
+    response.writeHead(404, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ error: { message: `model "qwen3" not found,\ntry pulling it first; key sk-secret-1 ${'x'.repeat(500)}` } }))
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const cwd = await emptyFolder(t)
+  await mkdir(join(cwd, 'docs'))
+  await writeFile(join(cwd, 'docs', 'tea.md'), '# Tea\n\n## How long does tea brew?\n\nGreen tea brews for two minutes.\n')
+  const ask = async (port: number) => {
+    await writeFile(join(cwd, 'vac_config.yaml'), `kind: vacConfig\nvac:\n  tea: { model: qwen3, interpreter: documents, openai: { base_url: "http://127.0.0.1:${port}/v1" }, memory: [{ d: { vectorstore: folder, path: ./docs } }] }\n`)
+    return await runPolyvac(['ask', 'How long does tea brew?'], cwd)
+  }
+  const { code, stdout, stderr } = await ask(port)
+  t.match({ code, stdout }, { code: 0, stdout: /two minutes/ })
+  t.match(stderr, new RegExp(`^the language model was not used: http://127.0.0.1:${port}: HTTP 404: model "qwen3" not found, try pulling it first; key \\[redacted\\] x{1,200}.*\n$`))
+  t.notMatch(stderr, /secret|x{200}/)
+  t.match(await ask(1), { code: 0, stdout: /two minutes/, stderr: /^the language model was not used: http:\/\/127\.0\.0\.1:1: the server cannot be reached.*\n$/ })
 })
 
 test('the question in the banner and on the page is one that the folder answers', async t => {

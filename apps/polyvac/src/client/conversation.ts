@@ -11,7 +11,7 @@ export const MAX_HISTORY_TURNS = 200
 export type Speaker = (question: string, history: readonly ChatTurn[], signal: AbortSignal) => AsyncIterable<string | Answer>
 
 /** Asks one question and writes the answer: text as it arrives, then the sources; or one JSON document. */
-export async function writeAnswer (chunks: AsyncIterable<string | Answer>, json: false | 'line' | 'pretty', { stdout }: Pick<CommandIo, 'stdout'>): Promise<Answer> {
+export async function writeAnswer (chunks: AsyncIterable<string | Answer>, json: false | 'line' | 'pretty', { stdout, stderr }: Pick<CommandIo, 'stdout' | 'stderr'>): Promise<Answer> {
   for await (const chunk of chunks) {
     if (typeof chunk === 'string') {
       if (json === false) stdout.write(toPlainLines(chunk))
@@ -25,9 +25,19 @@ export async function writeAnswer (chunks: AsyncIterable<string | Answer>, json:
     stdout.write(json === false
       ? `\n${question}${sources}`
       : `${toPlainLines(JSON.stringify(chunk, null, json === 'pretty' ? 2 : 0))}\n`)
+    if (json === false) for (const notice of noticesOf(chunk)) stderr.write(`${toPlainText(notice)}\n`)
     return chunk
   }
   throw new Error('the answer did not end')
+}
+
+/** What an answer lacks because a model server failed. */
+function noticesOf ({ metadata = {} }: Answer): string[] {
+  const { mode, reason, degraded } = metadata
+  return [
+    ...mode === 'extractive-fallback' ? [`the language model was not used: ${String(reason)}; this answer is made of the documents' own sentences`] : [],
+    ...typeof degraded === 'string' ? [`searched by words only: ${degraded}`] : []
+  ]
 }
 
 /**

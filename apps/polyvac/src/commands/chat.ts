@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { isAnswer, type Vac } from '@polyvac/core'
+import { isAnswer, type Answer, type Vac } from '@polyvac/core'
 import { converse, type Speaker } from '../client/conversation.js'
 import { InterpreterCauseError, UsageError } from '../errors.js'
 import { HttpClient } from '../client/http-client.js'
@@ -30,13 +30,22 @@ export function speakerOf (vac: Vac): Speaker {
   return async function * (question, history, signal) {
     try {
       for await (const chunk of vac.stream({ question, history, signal, protocol: 'code' })) {
-        if (typeof chunk === 'string' || isAnswer(chunk)) yield chunk
+        if (typeof chunk === 'string') yield chunk
+        else if (isAnswer(chunk)) yield withServer(chunk, vac)
       }
     } catch (err) {
       const { code, cause } = err as Error & { code?: unknown }
       throw code === 'VAC_INTERPRETER_FAILED' && cause instanceof Error ? new InterpreterCauseError(JSON.stringify(vac.name), withPlace(cause)) : err
     }
   }
+}
+
+/** The reason why a language model was not used, with the origin of its server: a remote caller does not learn it. */
+function withServer (answer: Answer, { config }: Vac): Answer {
+  const { metadata } = answer
+  const url = config.openai?.base_url ?? process.env.OPENAI_BASE_URL
+  if (metadata?.['mode'] !== 'extractive-fallback' || url === undefined || !URL.canParse(url)) return answer
+  return { ...answer, metadata: { ...metadata, reason: `${new URL(url).origin}: ${String(metadata['reason'])}` } }
 }
 
 /** The message of an error, with the file, line and column of its first stack frame. This command logs no calls. */

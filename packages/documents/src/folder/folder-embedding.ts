@@ -25,7 +25,7 @@ const MAX_RETRY_MS = 60_000
 /** Questions whose vectors are kept: an answer searches more than once. */
 const MAX_QUESTIONS = 50
 /** A server that answers this way may not take the text. */
-const REFUSED = /^HTTP (?:400|413|422|500)$/
+const REFUSED = /^HTTP (?:400|413|422|500)(?::|$)/
 
 export interface FolderEmbeddingOptions {
   /** The vectors of the current index. */

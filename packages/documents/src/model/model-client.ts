@@ -1,12 +1,12 @@
 // The optional packages that call models, and the reasons for their failures.
-import { isMissingModule, MemoryBudgetError } from '@polyvac/core/plugin'
+import { beginning, isMissingModule, MemoryBudgetError } from '@polyvac/core/plugin'
 import { ModelRedirectError, ModelSdkMissingError } from '../errors.js'
 
 /** Codes of connections that could not be opened. */
 const UNREACHED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
 const UNREACHABLE = 'the server cannot be reached'
 
-/** Why a model returned no complete answer, or no vectors. The text contains nothing from the server. */
+/** Why a model returned no complete answer, or no vectors. Of the server's text it has the message of a refusal. */
 export class ModelError extends Error {
   constructor (readonly reason: string, options?: ErrorOptions) {
     super(reason, options)
@@ -47,13 +47,13 @@ export function codedCause (error: ModelError): Error | undefined {
   return [...causesOf(error)].find((one): one is Error => one instanceof ModelSdkMissingError || one instanceof ModelRedirectError)
 }
 
-/** The kind of failure, without the server's text, which may contain keys or prompts. */
+/** The kind of failure; of a refusal also the server's own message, without keys. */
 export function reasonOf (error: unknown): string {
   if (error instanceof ModelError) return error.reason
   const { statusCode, lastError, name, message, cause, code } = error as
     { statusCode?: unknown, lastError?: unknown, name?: unknown, message?: unknown, cause?: unknown, code?: unknown }
   if (lastError !== undefined) return reasonOf(lastError)
-  if (typeof statusCode === 'number' && statusCode >= 400) return `HTTP ${statusCode}`
+  if (typeof statusCode === 'number' && statusCode >= 400) return `HTTP ${statusCode}${ownMessage(error)}`
   if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return `${UNREACHED.has(code) ? UNREACHABLE : 'connection failed'} (${code})`
   // Node refuses some ports, and host names with several addresses fail, without a code
   if (name === 'AI_APICallError' && statusCode === undefined && /^Cannot connect/.test(String(message)) && !hasCode(cause)) return UNREACHABLE
@@ -62,6 +62,28 @@ export function reasonOf (error: unknown): string {
   if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError' || name === 'SyntaxError') return 'the server sent an unreadable response'
   if (error instanceof TypeError) return 'the connection broke'
   return 'the server reported an error'
+}
+
+/** Most characters of the message of a server. */
+const MAX_MESSAGE_CHARS = 200
+/** What may be a key, which servers repeat in a refusal: words with a digit that are long, and what follows `sk-`. */
+const KEYS = /\bsk-\S+|\b(?=[\w-]*\d)[A-Za-z0-9_-]{24,}/g
+
+/** The message in the body of a refusal, such as `: model "qwen3" not found, try pulling it first`. */
+function ownMessage (error: unknown): string {
+  const { responseBody } = error as { responseBody?: unknown }
+  if (typeof responseBody !== 'string') return ''
+  let body: unknown
+  try {
+    body = JSON.parse(responseBody)
+  } catch {
+    return ''
+  }
+  const { error: inner, message, detail } = (body ?? {}) as Record<string, unknown>
+  const text = [(inner as { message?: unknown } | null | undefined)?.message, inner, message, detail].find(one => typeof one === 'string' && one.trim() !== '')
+  if (typeof text !== 'string') return ''
+  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim().replace(KEYS, '[redacted]')
+  return `: ${beginning(line, MAX_MESSAGE_CHARS)}`
 }
 
 function hasCode (error: unknown): boolean {
