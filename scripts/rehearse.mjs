@@ -13,10 +13,11 @@ import { pnpm } from './rehearse/pnpm.mjs'
 import { startRegistry } from './rehearse/registry.mjs'
 import { sizes } from './rehearse/sizes.mjs'
 import { pack, tarballs } from './rehearse/tarballs.mjs'
+import { templates } from './rehearse/templates.mjs'
 import { Report } from './rehearse/report.mjs'
 
 const names = process.argv.slice(2)
-const parts = [tarballs, consumer, sizes, declarations, examples, initialised, nodes, pnpm].filter(({ name }) => names.length === 0 || names.includes(name))
+const parts = [tarballs, consumer, sizes, declarations, examples, initialised, templates, nodes, pnpm].filter(({ name }) => names.length === 0 || names.includes(name))
 const report = new Report()
 const temporary = await realpath(await mkdtemp(join(tmpdir(), 'polyvac-rehearse-')))
 let registry

@@ -7,7 +7,7 @@ import { formatMessage } from 'publint/utils'
 import { npm, root } from './run.mjs'
 
 /** Files that must not be in a package. */
-const FOREIGN = /(?:^|\/)(?:tests?|node_modules|coverage)\/|\.(?:tsbuildinfo|tgz|log|db)$|(?:^|\/)\.(?:env|npmrc)|\.test\./
+const FOREIGN = /(?:^|\/)(?:tests?|node_modules|coverage)\/|\.(?:tsbuildinfo|tgz|log|db)$|(?:^|\/)\.(?:env|npmrc)|^(?!templates\/).*\.test\./
 /** Folders of one machine. */
 const MACHINE = /(?:\/home|\/Users|\/root|[A-Z]:\\Users)[/\\][\w.-]+/
 

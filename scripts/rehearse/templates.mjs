@@ -18,7 +18,7 @@ const APPS = {
   'TypeScript strict, bundler': { type: 'module', compilerOptions: { module: 'esnext', moduleResolution: 'bundler' } }
 }
 
-/** Each template of `polyvac init` installs, passes its own test and starts; in an app, init writes one plugin that works. */
+/** Each template of `polyvac init` installs, passes its test and starts; in an app, init writes a plugin that works. */
 export async function templates (packed, temporary, check) {
   const tool = join(temporary, 'templates-tool')
   await mkdir(tool)

@@ -35,7 +35,7 @@ export interface Arguments {
   readonly logLevel: string | undefined
   readonly pretty: boolean | undefined
   readonly json: boolean
-  /** Whether `ask` fails where the answer says that it is none. */
+  /** Whether `ask` fails where the question is not answered. */
   readonly fail: boolean
   /** The running service that `chat` talks to, and to which `replay` sends a session. */
   readonly url: string | undefined

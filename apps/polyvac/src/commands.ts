@@ -1,10 +1,10 @@
 import type { OptionName } from './options.js'
 
-/** What help says about a command. */
+/** What help shows of a command. */
 export interface CommandHelp {
   /** Its arguments, one line for each way to write it. */
   readonly usage: readonly string[]
-  /** What it does, in lines that stand beside the usage. */
+  /** What it does, in lines next to the usage. */
   readonly about: readonly string[]
   /** The options that it reads, besides --help. */
   readonly options: readonly OptionName[]

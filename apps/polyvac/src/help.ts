@@ -1,7 +1,7 @@
 import { COMMAND_HELP, COMMANDS, type Command, type CommandHelp } from './commands.js'
 import { OPTIONS, type Option, type OptionName } from './options.js'
 
-/** The column in which the text beside a command, and beside an option, begins. */
+/** The column in which the text next to a command, and next to an option, begins. */
 const COMMAND_COLUMN = 40
 const OPTION_COLUMN = 30
 
@@ -37,7 +37,7 @@ function optionLines (names: readonly OptionName[]): string {
   }).join('')
 }
 
-/** A text with others beside it, below it where it is too long. */
+/** A text with others next to it, below it where it is too long. */
 function beside (text: string, lines: readonly string[], column: number): string {
   const [first, ...rest] = lines.map(line => `${' '.repeat(column)}${line}\n`)
   return text.length < column ? text + first!.slice(text.length) + rest.join('') : `${text}\n${first}${rest.join('')}`

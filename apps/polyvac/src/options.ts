@@ -1,4 +1,4 @@
-// The options of the command line, with what help says about them.
+// The options of the command line, with what help shows of them.
 
 export const TEMPLATES = ['default', 'model', 'ts'] as const
 export type Template = typeof TEMPLATES[number]
@@ -7,7 +7,7 @@ export const DEFAULTS = { port: 8080, host: '127.0.0.1', graceSeconds: 10 } as c
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-/** As `parseArgs` of node:util takes them; `value` names the value of an option, and `about` says what it does. */
+/** As `parseArgs` of node:util takes them; `value` names the value of an option, and `about` states what it does. */
 export const OPTIONS = {
   config: { type: 'string', short: 'c', value: 'file', about: 'configuration file (default: vac_config.yaml, then config/vac_config.yaml)' },
   template: { type: 'string', short: 't', value: 'name', about: 'with init: default, model (a language model with tools), ts (TypeScript)' },
@@ -19,7 +19,7 @@ export const OPTIONS = {
   'log-level': { type: 'string', value: 'level', about: LOG_LEVELS.join(', ') },
   pretty: { type: 'boolean', about: 'log lines for people (default: on a terminal)' },
   json: { type: 'boolean', about: 'log lines for programs; with ask, chat, doctor, replay and tools: results as JSON' },
-  fail: { type: 'boolean', about: 'with ask: exit code 1 where the answer says that the question is not answered' },
+  fail: { type: 'boolean', about: 'with ask: exit code 1 where the question is not answered' },
   url: { type: 'string', value: 'service', about: 'with chat and replay: the address of a running service' },
   header: { type: 'string', multiple: true, value: '\'name: value\'', about: 'with chat, doctor and replay: a header of each request, such as a token; repeatable' },
   all: { type: 'boolean', about: 'with replay: also send requests that may change something' },

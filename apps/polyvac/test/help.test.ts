@@ -33,7 +33,7 @@ test('each command has help with its usage, its options and an example that its 
   for (const line of [helpOf(), ...COMMANDS.map(helpOf)].join('').split('\n')) t.ok(line.length <= 132, line)
 })
 
-test('help about what is no command names the nearest; with a wrong option the help is still printed', async t => {
+test('help about another word names the nearest; with a wrong option the help is still printed', async t => {
   t.match(await runPolyvac(['help', 'aks'], root), { code: 2, stderr: /"aks" is not a command; did you mean `polyvac help ask`/ })
   t.match(await runPolyvac(['help', 'weather'], root), { code: 2, stderr: /"weather" is not a command; see/ })
   t.match(await runPolyvac(['help', 'help'], root), { code: 0, stdout: /polyvac \[start\]/ })
@@ -99,7 +99,7 @@ test('the progress bar draws only while a command waits for documents', async t 
   })
 })
 
-test('ask says in one line which model server failed, and with what message, without keys', async t => {
+test('ask prints in one line which model server failed, and with what message, without keys', async t => {
   const server = createServer((_request, response) => {
     response.writeHead(404, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ error: { message: `model "qwen3" not found,\ntry pulling it first; key sk-secret-1 ${'x'.repeat(500)}` } }))

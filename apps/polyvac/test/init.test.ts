@@ -62,7 +62,7 @@ const apps: Record<string, App> = {
   }
 }
 for (const [name, { manifest, tsconfig, folders = [], file, register }] of Object.entries(apps)) {
-  test(`init in a Fastify app of ${name} writes one plugin, and says what to register`, async t => {
+  test(`init in a Fastify app of ${name} writes one plugin, and prints what to register`, async t => {
     const folder = await emptyFolder(t)
     await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
     if (tsconfig !== undefined) await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig))
@@ -86,7 +86,7 @@ for (const [name, { manifest, tsconfig, folders = [], file, register }] of Objec
   })
 }
 
-test('init keeps a plugin that is there, and writes a service where it is asked for one or the folder is no app', async t => {
+test('init keeps a plugin that is there, and writes a service where it is asked for one or the folder has no app', async t => {
   const folder = await emptyFolder(t)
   await writeFile(join(folder, 'package.json'), JSON.stringify(fastify))
   await writeFile(join(folder, 'agents.mjs'), 'mine')

@@ -4,7 +4,7 @@ import { flag, isRecord, optional, type OptionRules } from '@polyvac/core/plugin
 export interface PlaygroundRoutes {
   /** The direct routes. Default `../vac`. */
   readonly vac?: string | null | undefined
-  /** The OpenAI-compatible routes. Default `openai/v1` beside `vac`, or null where this app has no such route. */
+  /** The OpenAI-compatible routes. Default `openai/v1` next to `vac`, or null where this app has no such route. */
   readonly openai?: string | null | undefined
   /** The JSON-RPC route of A2A; the routes of its description dialect are below it. Default `../a2a`. */
   readonly a2a?: string | null | undefined

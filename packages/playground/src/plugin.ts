@@ -60,7 +60,7 @@ const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
 }
 
 /**
- * The OpenAI-compatible routes that nobody named: beside the direct ones, where @polyvac/vac puts them, or null where
+ * The OpenAI-compatible routes that no option names: next to the direct ones, where @polyvac/vac puts them, or null in
  * the app has none there, as with `protocols: ['direct']`.
  */
 function openaiBeside (app: FastifyInstance, vac: string | null): string | null {

@@ -51,7 +51,7 @@ test('each file has a strong ETag for each coding, and is not sent again', async
   t.match((await app.inject('/a/playground')).headers, { location: 'playground/' })
 })
 
-test('the page offers OpenAI where the app has its routes, beside the direct ones', async t => {
+test('the page offers OpenAI where the app has its routes, next to the direct ones', async t => {
   const vacs = createVacs({ vacs: ['one'], streamInterpreter: question => question })
   const routesOf = async (options: object, playground: object = {}): Promise<object> => {
     const app = Fastify()

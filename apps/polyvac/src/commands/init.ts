@@ -12,7 +12,7 @@ import type { CommandIo } from '../command-io.js'
 const APP_PACKAGES = ['@polyvac/core', '@polyvac/vac']
 
 /**
- * `polyvac init`: copies the template of a service; in a folder that is a Fastify app, without a named template, only one
+ * `polyvac init`: copies the template of a service; in a Fastify app, without a named template, only one
  * file with a plugin. It does not change existing files.
  */
 export async function init ({ target = '.', template }: Pick<Arguments, 'target' | 'template'>, io: CommandIo): Promise<void> {
@@ -77,7 +77,7 @@ async function fastifyApp (folder: string): Promise<FastifyApp | undefined> {
   return { isTyped, file, register }
 }
 
-/** A package.json that is not one is no app. */
+/** A folder with a broken package.json is not an app. */
 async function readManifest (file: string): Promise<{ type?: unknown, dependencies?: object | null } | undefined> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) ?? undefined
@@ -86,7 +86,7 @@ async function readManifest (file: string): Promise<{ type?: unknown, dependenci
   }
 }
 
-/** `src` where the compiler reads that folder only: a file beside it would not be compiled. */
+/** `src` where the compiler reads that folder only: a file next to it would not be compiled. */
 async function sourcesOf (folder: string): Promise<string> {
   const text = await readFile(join(folder, 'tsconfig.json'), 'utf8')
   return existsSync(join(folder, 'src')) && /"(?:rootDir|include)"\s*:\s*\[?\s*"(?:\.\/)?src\b/.test(text) ? 'src' : ''

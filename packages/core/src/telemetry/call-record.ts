@@ -99,7 +99,7 @@ export class CallRecord {
   }
 
   /**
-   * Logs the call, and counts it. Call it once, in `finally`. The message says what was done, and `otherwise` stands in its
+   * Logs the call, and counts it. Call it once, in `finally`. The message states what was done; `otherwise` is in its
    * place where the call failed, was rejected or was left by its caller.
    */
   end (message: string, otherwise = message): void {
@@ -123,7 +123,7 @@ export class CallRecord {
         answerChars: this.#characters,
         sources: this.#sources
       },
-      // as the interpreter says; one that says nothing has answered
+      // as the interpreter states; one that states nothing has answered
       answered: this.#answer?.metadata?.['answered'] === false ? false : undefined,
       outcome: this.outcome,
       traceId: this.#traceId
