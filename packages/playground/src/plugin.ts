@@ -60,8 +60,8 @@ const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
 }
 
 /**
- * The OpenAI-compatible routes that no option names: next to the direct ones, where @polyvac/vac puts them, or null in
- * the app has none there, as with `protocols: ['direct']`.
+ * The OpenAI-compatible routes that no option names: next to the direct ones, where @polyvac/vac puts them, or null
+ * where the app has none there, as with `protocols: ['direct']`.
  */
 function openaiBeside (app: FastifyInstance, vac: string | null): string | null {
   const address = vac === null ? ROUTES.openai : vac.replace(/\/vac\/?$/, ROUTES.openai.slice('..'.length))
