@@ -1,4 +1,5 @@
 // For the command polyvac only: what it uses of the host besides the public API. Private, no semantic versioning.
+import type { checkModel as check } from '@polyvac/documents/model'
 export { createHost } from './create-host.js'
 export type { HostOptions, IndexingProgress, Settings } from './host-options.js'
 export { toSettings } from './host-options.js'
@@ -14,3 +15,8 @@ export { migrateDatabase } from './tasks/open-database.js'
 export { isTelemetryWanted, startTelemetry } from './telemetry/open-telemetry.js'
 export type { Gateway, McpServerConfig, ServerItem } from '@polyvac/mcp-gateway'
 export type McpServerModule = typeof import('@polyvac/mcp-server')
+
+/** `checkModel` of @polyvac/documents, which is loaded for it. */
+export async function checkModel (...args: Parameters<typeof check>): ReturnType<typeof check> {
+  return await (await import('@polyvac/documents/model')).checkModel(...args)
+}

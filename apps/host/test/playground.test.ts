@@ -24,7 +24,7 @@ test('the command serves the playground on a loopback address, except in product
   for (const [env, status] of [['', 200], ['production', 404]] as const) {
     const { out, url } = polyvac(t, ['docs'], folder, { NODE_ENV: env })
     t.equal((await fetch(`${await url()}/playground/`)).status, status, env)
-    t.equal(/ask +http:\S+\/playground\/ {2}playground/.test(out.stdout), status === 200, 'the banner names it')
+    t.equal(/chat +http:\S+\/playground\/ /.test(out.stdout), status === 200, 'the banner names it')
   }
 })
 

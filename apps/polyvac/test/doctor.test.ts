@@ -15,6 +15,7 @@ import { until } from '../../../test/fixtures/until.js'
 import { findingsOf } from '../src/commands/doctor.js'
 import { createHost, parseConfig } from '@polyvac/host'
 import { checkNode } from '../src/doctor/environment.js'
+import { checkModels } from '../src/doctor/models.js'
 import { checkService } from '../src/doctor/service.js'
 import { checkPackages, isInstalled } from '../src/doctor/packages.js'
 import type { Finding } from '../src/doctor/finding.js'
@@ -329,12 +330,41 @@ test('polyvac doctor without an address checks the configuration, also one that 
   t.match(checkNode('18.0.0'), { level: 'problem', remedy: /install Node\.js/ })
 })
 
+test('the model servers of the configuration are asked for their models', async t => {
+  const server = createServer((request, response) => {
+    const isAllowed = request.headers.authorization !== 'Bearer wrong-key'
+    response.writeHead(isAllowed ? 200 : 401, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(isAllowed ? { data: [{ id: 'qwen3:latest' }, { id: 'nomic-embed-text' }] } : { error: { message: 'no such key' } }))
+  }).listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const vac = {
+    plain: {},
+    good: { model: 'qwen3', openai: { base_url: `${url}/v1` } },
+    first: { model: 'auto', embed: 'auto', openai: { base_url: `${url}/v1` } },
+    absent: { model: 'qwen4', openai: { base_url: `${url}/v1` } },
+    refused: { openai: { base_url: `${url}/v1`, model: 'qwen3', api_key: 'wrong-key' } },
+    down: { embed: 'nomic', openai: { base_url: 'http://127.0.0.1:1/v1' } }
+  }
+  const found: Array<readonly [string, string, string]> = []
+  for await (const { check, level, text } of checkModels(parseConfig(JSON.stringify({ kind: 'vacConfig', vac }), 'vac_config.json'))) found.push([check, level, text])
+  t.match(found, [
+    ['model of good', 'ok', `${url}: lists qwen3`],
+    ['model of first', 'ok', `${url}: lists qwen3:latest`],
+    ['embed of first', 'ok', `${url}: lists nomic-embed-text`],
+    ['model of absent', 'problem', `${url}: the server does not list "qwen4"; it lists qwen3:latest, nomic-embed-text`],
+    ['model of refused', 'problem', `${url}: the list of the server has HTTP 401: no such key`],
+    ['embed of down', 'problem', /^http:\/\/127\.0\.0\.1:1: the server cannot be reached/]
+  ])
+})
+
 test('each optional package that a switch needs and that is missing is a problem', t => {
   const service = '{ a2a: { grpc: { port: 0 } }, cors: true, helmet: true, enable_a2a_agent: true, enable_mcp_server: true, enable_playground: true, mcp_servers: [{ name: x, command: y }], telemetry: { prometheus: true }, tasks: { store: postgres, url: "postgres://db/x" } }'
   const config = parseConfig(`kind: vacConfig\nservice: ${service}\nvac: { own: {} }\n`, 'vac_config.yaml')
   const found = [...checkPackages(config, {}, () => false)]
   t.ok(found.every(({ check, level }) => check === 'packages' && level === 'problem'))
-  t.match(found.find(({ text }) => text.startsWith('a2a.grpc')), { text: 'a2a.grpc needs @grpc/grpc-js and protobufjs, not installed', remedy: 'run `npm install @grpc/grpc-js protobufjs`, or remove a2a.grpc' })
+  t.match(found.find(({ text }) => text.startsWith('a2a.grpc')), { text: 'a2a.grpc needs @grpc/grpc-js and protobufjs, not installed', remedy: 'run `npm install @grpc/grpc-js@1 protobufjs@7`, or remove a2a.grpc' })
   t.strictSame(found.map(({ text }) => text.split(' ')[0]), [
     'enable_a2a_agent', 'enable_mcp_server', 'mcp_servers', 'enable_playground', 'enable_a2a_agent', 'a2a.grpc', 'cors', 'helmet', 'tasks.url', 'telemetry.prometheus'
   ])

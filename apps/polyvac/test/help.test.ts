@@ -15,6 +15,7 @@ import { OPTIONS } from '../src/options.js'
 import { ProgressBar } from '../src/progress-bar.js'
 import { withVacs } from '../src/commands/with-vacs.js'
 import { emptyFolder, root, runPolyvac } from '../../../test/fixtures/command.js'
+import { embeddingServer } from '../../../test/fixtures/embedding-server.js'
 
 test('each command has help with its usage, its options and an example that its arguments take', async t => {
   for (const name of COMMANDS) {
@@ -119,6 +120,19 @@ test('ask prints in one line which model server failed, and with what message, w
   t.match(stderr, new RegExp(`^the language model was not used: http://127.0.0.1:${port}: HTTP 404: model "qwen3" not found, try pulling it first; key \\[redacted\\] x{1,200}.*\n$`))
   t.notMatch(stderr, /secret|x{200}/)
   t.match(await ask(1), { code: 0, stdout: /two minutes/, stderr: /^the language model was not used: http:\/\/127\.0\.0\.1:1: the server cannot be reached.*\n$/ })
+})
+
+test('ask waits for the vectors of a small folder, and not for a server that is down', async t => {
+  const server = await embeddingServer(t)
+  const cwd = await emptyFolder(t)
+  await mkdir(join(cwd, 'docs'))
+  await writeFile(join(cwd, 'docs', 'harbour.md'), '# Harbour\n\n## The berth\n\nA berth is twelve guilders for a night.\n\n## Bread\n\nThe baker has rye loaves in the morning.\n')
+  await writeFile(join(cwd, 'vac_config.yaml'), `kind: vacConfig\nvac:\n  h: { interpreter: documents, openai: { base_url: "${server.url}" }, memory: [{ d: { vectorstore: folder, path: ./docs, embed: nomic, index_file: ":memory:" } }] }\n`)
+  const asked = await runPolyvac(['ask', 'What does a berth cost for a night?'], cwd)
+  t.match(asked, { code: 0, stdout: /twelve guilders/, stderr: '' })
+  t.ok(server.texts().some(text => text.includes('rye loaves')), 'the passages have vectors')
+  server.state = 'down'
+  t.match(await runPolyvac(['ask', 'What does a berth cost for a night?'], cwd), { code: 0, stdout: /twelve guilders/ })
 })
 
 test('the question in the banner and on the page is one that the folder answers', async t => {

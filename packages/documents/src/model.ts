@@ -2,4 +2,6 @@
 // follows semantic versioning.
 export { openaiInterpreter } from './interpreters/openai-interpreter.js'
 export type { OpenaiInterpreterOptions } from './interpreters/openai-interpreter.js'
+export { checkModel } from './model/model-server.js'
+export type { FindOptions } from './model/model-server.js'
 export { InvalidOptionError, ModelFailedError, ModelNotFoundError } from './errors.js'

@@ -4,6 +4,7 @@ import { checkCors } from '../doctor/cors.js'
 import { checkNode } from '../doctor/environment.js'
 import { problem, type Check, type Finding } from '../doctor/finding.js'
 import { checkMcp } from '../doctor/mcp.js'
+import { checkModels } from '../doctor/models.js'
 import { checkPackages } from '../doctor/packages.js'
 import { checkReachable, checkService } from '../doctor/service.js'
 import { describeFailure, type HttpClient } from '../client/http-client.js'
@@ -32,7 +33,11 @@ export async function doctor (args: Arguments, io: CommandIo): Promise<void> {
   }
   if (url === undefined) write(checkNode())
   try {
-    if (url === undefined) for (const finding of checkPackages(await loadConfig(args, io), io.env)) write(finding)
+    if (url === undefined) {
+      const config = await loadConfig(args, io)
+      for (const finding of checkPackages(config, io.env)) write(finding)
+      for await (const finding of checkModels(config)) write(finding)
+    }
     await withService(args, io, url, async client => {
       for await (const finding of findingsOf(client)) write(finding)
     })

@@ -1,9 +1,14 @@
 import type { Vacs } from '@polyvac/core'
+import { within } from '@polyvac/core/plugin'
 import { createHost } from '@polyvac/host/command'
 import { loadConfig } from '../load-config.js'
 import { ProgressBar } from '../progress-bar.js'
 import type { Arguments } from '../arguments.js'
 import type { CommandIo } from '../command-io.js'
+
+/** Passages of a folder whose vectors are waited for, and the longest wait in ms: a model takes about 100 ms for one. */
+const SMALL_FOLDER = 200
+const EMBED_PATIENCE_MS = 60_000
 
 /** The VACs of a configuration; `ready` waits for the documents of one, and resolves also where they cannot be read. */
 export interface OpenVacs {
@@ -33,7 +38,10 @@ export async function withVacs (args: Arguments, io: CommandIo, work: (open: Ope
       async ready (vac) {
         const shown = bar = new ProgressBar(io.stderr)
         try {
-          await Promise.allSettled((assembly.folders.get(vac) ?? []).map(async folder => await folder.ready))
+          const folders = assembly.folders.get(vac) ?? []
+          await Promise.allSettled(folders.map(async folder => await folder.ready))
+          const small = folders.filter(folder => folder.stats().passages <= SMALL_FOLDER)
+          await within(Promise.allSettled(small.map(async folder => await folder.embedded())), EMBED_PATIENCE_MS)
         } finally {
           bar = undefined
           shown.clear()

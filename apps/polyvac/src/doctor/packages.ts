@@ -36,17 +36,29 @@ export function * checkPackages (config: HostConfig, env: NodeJS.ProcessEnv, isT
   for (const { setting, packages, importer } of needs) {
     const absent = packages.filter(name => !isThere(name, importer))
     missing += absent.length
-    if (absent.length > 0) yield problem('packages', `${setting} needs ${absent.join(' and ')}, not installed`, `run \`npm install ${absent.join(' ')}\`, or remove ${setting}`)
+    if (absent.length > 0) yield problem('packages', `${setting} needs ${absent.join(' and ')}, not installed`, `run \`npm install ${absent.map(name => withVersion(name, importer)).join(' ')}\`, or remove ${setting}`)
   }
   if (missing === 0) yield ok('packages', needs.length === 0 ? 'the configuration needs no optional package' : 'the optional packages that the configuration needs are installed')
+}
+
+/** What npm has to install: the newest version of a package may not be one that its importer takes. */
+function withVersion (name: string, importer?: string): string {
+  const { peerDependencies = {} } = placeOf(importer)('./package.json') as { peerDependencies?: Record<string, string> }
+  const version = /^\^?(\d+)\.[\d.]+$/.exec(peerDependencies[name] ?? '')
+  if (version === null) return name
+  return `${name}@${version[0].startsWith('^') ? version[1] : version[0]}`
+}
+
+/** `require` as the package that imports others has it. Default: the host. */
+function placeOf (importer: string | undefined): NodeJS.Require {
+  const host = createRequire(createRequire(import.meta.url).resolve('@polyvac/host/package.json'))
+  return importer === undefined ? host : createRequire(host.resolve(`${importer}/package.json`))
 }
 
 /** Whether a package is found from the place of the one that imports it. */
 export function isInstalled (name: string, importer?: string): boolean {
   try {
-    const host = createRequire(createRequire(import.meta.url).resolve('@polyvac/host/package.json'))
-    const { resolve } = importer === undefined ? host : createRequire(host.resolve(`${importer}/package.json`))
-    resolve(name)
+    placeOf(importer).resolve(name)
     return true
   } catch (err) {
     // a package without an entry for require() is there

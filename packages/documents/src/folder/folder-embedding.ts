@@ -49,6 +49,9 @@ export class FolderEmbedding {
   //   that left is asked for again | test: packages/documents/test/kept-questions.test.ts: the vectors of questions
   //   are kept up to a bound, and the oldest one is asked for again
   readonly #questions = new Map<string, readonly number[]>()
+  #onAttempt = (): void => {}
+  /** Resolves with the first attempt: the passages have vectors, or the model server failed. */
+  readonly attempted = new Promise<void>(resolve => { this.#onAttempt = resolve })
   #running: Promise<void> | undefined
   #isWaiting = false
   /** Why passages or questions may have no vector. */
@@ -70,6 +73,7 @@ export class FolderEmbedding {
 
   async close (): Promise<void> {
     this.#closing.abort(new Error('closed'))
+    this.#onAttempt()
     await this.#running
   }
 
@@ -132,9 +136,11 @@ export class FolderEmbedding {
         if ('reason' in server) throw new ModelError(server.reason)
         await this.#fill(server, signal)
         this.#problem = undefined
+        this.#onAttempt()
         wait = RETRY_MS
       } catch (error) {
         if (!(error instanceof ModelError)) throw error
+        this.#onAttempt()
         const { reason } = error
         const cause = codedCause(error)
         const isExpected = 'reason' in server && !isNamed

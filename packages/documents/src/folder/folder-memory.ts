@@ -162,6 +162,12 @@ export class FolderMemory implements Memory, WeightedMemory {
     return undefined
   }
 
+  /** Resolves with the first attempt to embed the passages, also where it fails; without a model with `ready`. */
+  async embedded (): Promise<void> {
+    await this.ready
+    await this.#embedding?.attempted
+  }
+
   stats (): IndexStats & { readonly ready: boolean } {
     this.#assertOpen()
     return { ...this.#counts(), indexedInMs: this.#indexedInMs, ready: this.#isReady }

@@ -53,10 +53,11 @@ export function reasonOf (error: unknown): string {
   const { statusCode, lastError, name, message, cause, code } = error as
     { statusCode?: unknown, lastError?: unknown, name?: unknown, message?: unknown, cause?: unknown, code?: unknown }
   if (lastError !== undefined) return reasonOf(lastError)
-  if (typeof statusCode === 'number' && statusCode >= 400) return `HTTP ${statusCode}${ownMessage(error)}`
+  if (typeof statusCode === 'number' && statusCode >= 400) return `HTTP ${statusCode}${messageIn((error as { responseBody?: unknown }).responseBody)}`
   if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return `${UNREACHED.has(code) ? UNREACHABLE : 'connection failed'} (${code})`
   // Node refuses some ports, and host names with several addresses fail, without a code
   if (name === 'AI_APICallError' && statusCode === undefined && /^Cannot connect/.test(String(message)) && !hasCode(cause)) return UNREACHABLE
+  if (error instanceof TypeError && message === 'fetch failed' && !hasCode(cause)) return UNREACHABLE
   if (cause !== undefined && cause !== null) return reasonOf(cause)
   if (name === 'TimeoutError') return 'the server did not answer in time'
   if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError' || name === 'SyntaxError') return 'the server sent an unreadable response'
@@ -70,8 +71,7 @@ const MAX_MESSAGE_CHARS = 200
 const KEYS = /\bsk-\S+|\b(?=[\w-]*\d)[A-Za-z0-9_-]{24,}/g
 
 /** The message in the body of a refusal, such as `: model "qwen3" not found, try pulling it first`. */
-function ownMessage (error: unknown): string {
-  const { responseBody } = error as { responseBody?: unknown }
+export function messageIn (responseBody: unknown): string {
   if (typeof responseBody !== 'string') return ''
   let body: unknown
   try {

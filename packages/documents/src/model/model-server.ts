@@ -1,6 +1,6 @@
 import type { VacConfig } from '@polyvac/core'
 import { deadlineSignal, integer, memoryBudget, type OptionRule } from '@polyvac/core/plugin'
-import { reasonOf } from './model-client.js'
+import { messageIn, reasonOf } from './model-client.js'
 import { modelFetch } from './model-fetch.js'
 
 /** A model on an OpenAI-compatible server. */
@@ -81,6 +81,26 @@ export async function findModel (vac: Pick<VacConfig, 'model' | 'openai'>, optio
   return { reason: 'no server was found on this machine' }
 }
 
+/**
+ * Asks the server of a VAC's entry for its models, as `polyvac doctor` does. `problem` is why the model cannot be used.
+ * @example
+ * const openai = { base_url: 'http://127.0.0.1:11434/v1' }
+ * const { problem } = await checkModel({ model: 'qwen3', openai }, { signal: AbortSignal.timeout(5_000) })
+ */
+export async function checkModel (vac: Pick<VacConfig, 'model' | 'openai'>, options: FindOptions): Promise<{ readonly server?: string, readonly model?: string, readonly problem?: string }> {
+  const found = await findModel(vac, options)
+  if ('reason' in found) return { problem: found.reason }
+  const { baseUrl: server, model, apiKey } = found
+  const list = await listModels(server, apiKey, LIST_TIMEOUT_MS, options.signal)
+  if ('reason' in list) return { server, model, problem: list.reason }
+  // Ollama lists `qwen3:latest` and takes `qwen3`
+  if (list.ids.some(id => id === model || id === `${model}:latest`)) return { server, model }
+  return { server, model, problem: `the server does not list ${JSON.stringify(model)}; it lists ${list.ids.slice(0, MAX_LISTED).join(', ') || 'none'}` }
+}
+
+/** Names of models in a message. */
+const MAX_LISTED = 10
+
 /** By kind and base URL. Base URLs come from the configuration, so there are at most as many as VACs. */
 // @keyed none: the keys are base URLs of the configuration; MAX_CACHED
 const cache = new Map<string, { found: FoundModel, until: number }>()
@@ -100,6 +120,13 @@ async function cached (kind: ModelKind, baseUrl: string, look: () => Promise<Fou
 }
 
 async function firstModel (kind: ModelKind, baseUrl: string, apiKey: string | undefined, timeoutMs: number, signal: AbortSignal): Promise<FoundModel> {
+  const list = await listModels(baseUrl, apiKey, timeoutMs, signal)
+  if ('reason' in list) return list
+  const model = list.ids.find(id => kind === 'embedding' ? EMBEDS.test(id) : !EMBEDS.test(id) && !/rerank|whisper|tts/i.test(id))
+  return model === undefined ? { reason: kind === 'embedding' ? 'the server lists none that embeds' : 'the server lists none' } : { model }
+}
+
+async function listModels (baseUrl: string, apiKey: string | undefined, timeoutMs: number, signal: AbortSignal): Promise<{ readonly ids: readonly string[] } | { readonly reason: string }> {
   const limit = deadlineSignal(timeoutMs, signal)
   // the list is of the configuration, not of a caller
   const held = memoryBudget.hold('the lists of model servers')
@@ -108,14 +135,13 @@ async function firstModel (kind: ModelKind, baseUrl: string, apiKey: string | un
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
       signal: limit.signal
     })
-    if (!response.ok || Number(response.headers.get('content-length') ?? 0) > MAX_LIST_BYTES) {
+    if (!response.ok) return { reason: `the list of the server has HTTP ${response.status}${messageIn(await response.text())}` }
+    if (Number(response.headers.get('content-length') ?? 0) > MAX_LIST_BYTES) {
       await response.body?.cancel()
-      return { reason: response.ok ? 'the list of the server is too long' : `the list of the server has HTTP ${response.status}` }
+      return { reason: 'the list of the server is too long' }
     }
     const { data } = await response.json() as { data?: unknown }
-    const ids = (Array.isArray(data) ? data : []).map(entry => (entry as { id?: unknown } | null)?.id).filter(id => typeof id === 'string')
-    const model = ids.find(id => kind === 'embedding' ? EMBEDS.test(id) : !EMBEDS.test(id) && !/rerank|whisper|tts/i.test(id))
-    return model === undefined ? { reason: kind === 'embedding' ? 'the server lists none that embeds' : 'the server lists none' } : { model }
+    return { ids: (Array.isArray(data) ? data : []).map(entry => (entry as { id?: unknown } | null)?.id).filter(id => typeof id === 'string') }
   } catch (error) {
     // no server, or not a model server. After an abort by the caller, throw its reason
     signal.throwIfAborted()
