@@ -50,7 +50,7 @@ test('the workflows run on the versions of Node.js that are supported, and publi
   t.strictSame([...shards.keys()], [20, 22, 24])
   for (const [node, found] of shards) t.strictSame(found, found.map((_shard, i) => `${i + 1}/${found.length}`), `all tests run on Node.js ${node}`)
   const parts = [...read('.ci/run').matchAll(/^part (?:npm run |node scripts\/)(\w+)(?:\.mjs)?$/gm)].map(([, name]) => name)
-  t.strictSame(ci.jobs.check.strategy.matrix.part, [...parts, 'lint'], 'what .ci/run checks after the tests, and the lint rules that need types')
+  t.strictSame(ci.jobs.check.strategy.matrix.part, [...parts, 'site', 'lint'], 'what .ci/run checks after the tests, the site, and the lint rules that need types')
   const publish = parse(read('.github/workflows/publish.yml'))
   t.equal(publish.jobs.publish.permissions['id-token'], 'write')
   const changesets = JSON.parse(read('.changeset/config.json'))

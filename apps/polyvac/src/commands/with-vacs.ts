@@ -6,7 +6,7 @@ import { ProgressBar } from '../progress-bar.js'
 import type { Arguments } from '../arguments.js'
 import type { CommandIo } from '../command-io.js'
 
-/** Passages of a folder whose vectors are waited for, and the longest wait in ms: a model takes about 100 ms for one. */
+/** Passages of a folder whose vectors are waited for, and the longest wait in ms: a model takes 100 ms for one. */
 const SMALL_FOLDER = 200
 const EMBED_PATIENCE_MS = 60_000
 
