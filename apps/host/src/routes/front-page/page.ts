@@ -24,7 +24,7 @@ const MAX_VACS = 20
 /** Longest description of a VAC, in characters. */
 const MAX_DESCRIPTION_CHARS = 160
 
-const STYLE = `body{font:1rem/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
+const STYLE = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem}
 pre,code{font:.85rem/1.5 ui-monospace,monospace}pre{overflow-x:auto;padding:.6rem;border:1px solid #8886}`
 
 /** No script, no form, no other origin. */
