@@ -29,7 +29,7 @@ import { checkTool, entriesFor, isListedFor, serverFor, serverOfPrompt, serverOf
 /** Time in ms for responses to be sent when the application closes. */
 const CLOSE_GRACE_MS = 200
 
-const errors = { '4xx': GatewayError, '5xx': GatewayError }
+const ERRORS = { '4xx': GatewayError, '5xx': GatewayError }
 
 interface RouteOptions {
   readonly gateway: Gateway
@@ -68,6 +68,8 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   const tags = ['mcp-gateway']
   const principalOf = authenticateCallers(host, authenticate)
   const failures = new Failures(principalOf)
+  // the application describes its own errors, and Fastify would call the serializer of these for them
+  const errors = answering === 'app' ? {} : ERRORS
   app.setErrorHandler(answering === 'app' ? passErrors(failures.toAppError) : errorHandler(failures.send))
   app.addHook('onReady', async () => {
     await gateway.load()

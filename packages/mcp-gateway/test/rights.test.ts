@@ -74,6 +74,11 @@ test('with errorHandler: app the app answers errors in its own shape, with what 
   t.match((await ask('admin', call('bad')))[1], /code 7/)
   t.match(await ask('bob', call('bda')), [404, /"teapot":.*"code":"MCP_SERVER_NOT_FOUND"/])
   t.match(await ask('bob', {}), [400, /"teapot":"body\/server/])
+  const plain = Fastify()
+  t.teardown(() => plain.close())
+  await plain.register(mcpGatewayPlugin, { gateway, errorHandler: 'app' })
+  t.match((await plain.inject({ method: 'POST', url: '/mcp/call', payload: call('bda') })).json(), { statusCode: 404, error: 'Not Found', code: 'MCP_SERVER_NOT_FOUND' }, 'the error handler of Fastify')
+  t.match((await plain.inject('/mcp/tools/nix')).json(), { statusCode: 404, message: String })
 })
 
 test('without authenticate the details are for callers on this machine, and not for those behind a proxy', async t => {

@@ -60,6 +60,15 @@ test('with errorHandler: app the app answers errors of direct in its own shape, 
     t.notMatch(JSON.stringify(answer), /secret/)
   }
   t.match(await sent('/vac/docs', question, { 'x-refuse': '1' }), [401, { teapot: 'mine', own: true }], 'an error of a hook arrives as it was thrown')
+  for (const own of [undefined, (err: Error, _request: unknown, reply: FastifyReply) => { reply.send(err) }]) {
+    const plain = Fastify()
+    t.teardown(() => plain.close())
+    if (own !== undefined) plain.setErrorHandler(own)
+    await plain.register(vacPlugin, { vacs: failing, errorHandler: 'app' })
+    for (const [url, payload, statusCode] of [['/vac/nope', question, 404], ['/vac/docs', {}, 400], ['/vac/streaming/docs', question, 500]] as const) {
+      t.match((await plain.inject({ method: 'POST', url, payload })).json(), { statusCode, error: String, message: String, code: String }, `${url} with the error handler of Fastify`)
+    }
+  }
   t.match(await sent('/openai/v1/chat/completions', {}), [400, { error: { type: 'invalid_request_error' } }])
   await t.rejects(async () => { await Fastify().register(vacPlugin, { vacs, errorHandler: 'mine' as 'app' }) }, { code: 'VAC_PLUGIN_OPTIONS' })
 })

@@ -17,14 +17,21 @@ export async function serveProtocol (host: FastifyInstance, served: Served, rout
   const { protocol: { name, prefix, toError, appErrors = false, requestIdHeader }, table, errorHandler } = served
   const scopeOfProtocol = async (scope: FastifyInstance): Promise<void> => {
     labelRoutes(scope, name)
-    scope.setErrorHandler(appErrors && errorHandler === 'app' ? passErrors() : failureHandler(toError))
+    const isApps = appErrors && errorHandler === 'app'
+    scope.setErrorHandler(isApps ? passErrors() : failureHandler(toError))
     if (isFirst) refuseUnknownPaths(scope, table)
     if (requestIdHeader !== undefined) scope.addHook('onRequest', async (request, reply) => { reply.header(requestIdHeader, request.id) })
-    for (const route of routes) addRoute(scope, served, route)
+    for (const route of routes) addRoute(scope, served, isApps ? withoutErrors(route) : route)
   }
   // for printPlugins()
   Object.defineProperty(scopeOfProtocol, 'name', { value: name })
   await host.register(scopeOfProtocol, { prefix })
+}
+
+/** Without the schemas of errors: the application answers them, and Fastify would call their serializer for its errors. */
+function withoutErrors<Route extends ProtocolRoute> (route: Route): Route {
+  const response = Object.fromEntries(Object.entries(route.schema.response).filter(([status]) => !/^[45]xx$/.test(status)))
+  return { ...route, schema: { ...route.schema, response } }
 }
 
 /** For @fastify/compress, which buffers text; it passes event streams on. */
