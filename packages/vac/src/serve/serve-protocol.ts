@@ -28,7 +28,7 @@ export async function serveProtocol (host: FastifyInstance, served: Served, rout
   await host.register(scopeOfProtocol, { prefix })
 }
 
-/** Without the schemas of errors: the application answers them, and Fastify would call their serializer for its errors. */
+/** Without the schemas of errors: the application answers them, and Fastify would call their serializer for others. */
 function withoutErrors<Route extends ProtocolRoute> (route: Route): Route {
   const response = Object.fromEntries(Object.entries(route.schema.response).filter(([status]) => !/^[45]xx$/.test(status)))
   return { ...route, schema: { ...route.schema, response } }
