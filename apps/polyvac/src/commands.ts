@@ -73,7 +73,7 @@ export const COMMAND_HELP = {
   },
   init: {
     usage: ['init [folder]'],
-    about: ['write a service to start from; in a Fastify app, one plugin'],
+    about: ['write a service to start from; in a Fastify app, without --template, one plugin'],
     options: ['template'],
     example: 'polyvac init my-agents --template ts'
   },
