@@ -55,6 +55,9 @@ test('a VAC with mcp_tool is one tool of that name, and tools say what their VAC
   t.match((await source.call('get_vac_info', { vector_name: 'my_docs' }, callContext())).structuredContent, { tools: ['ask_hours'] })
   t.strictSame(names(await vacTools(vacsOf(cited, { my_docs: described })).list()), ['ask_hours'], 'an agent is one tool')
   t.strictSame(names(await vacTools(vacsOf(cited, { my_docs: { mcp_tool: 'vac_stream_my_docs' } })).list()), ['vac_stream_my_docs'])
+  const crossed = vacTools(vacsOf(async question => question, { my_docs: { mcp_tool: 'vac_query_plain' }, plain: { mcp_tool: 'ask' } }))
+  t.match((await crossed.list()).map(({ name, title }) => [name, title]), [['vac_query_plain', 'Ask my_docs'], ['ask', 'Ask plain']])
+  t.ok(crossed.mayUse?.('tools', 'vac_query_plain', { owner: 'a', scopes: ['vac:my_docs'] }), 'a name in the list is the VAC that has it')
   for (const name of ['vac_query_plain', 'get_vac_info']) {
     t.throws(() => vacTools(vacsOf(cited, { my_docs: { mcp_tool: name }, plain: {} })), { code: 'MCP_SERVER_OPTIONS', message: `"${name}"; change the` })
   }

@@ -67,8 +67,9 @@ const INFO: ToolDefinition = {
 export function vacTools (vacs: Vacs, options: VacToolsOptions = {}): ToolSource {
   const { names, timeoutMs } = readOptions(VAC_TOOLS_OPTIONS, options, McpServerOptionsError, 'vacTools')
   const exposed = exposedVacs(vacs, names, problem => new McpServerOptionsError(`the \`names\` of vacTools ${problem}`))
-  const all = [LIST, INFO, ...exposed.list().flatMap(toolsOf)].map(({ name }) => name)
-  const twice = all.find((name, i) => all.indexOf(name) !== i)
+  // @keyed none: names in the configuration, of one check
+  const taken = new Set<string>()
+  const twice = [LIST, INFO, ...exposed.list().flatMap(toolsOf)].map(({ name }) => name).find(name => taken.size === taken.add(name).size)
   if (twice !== undefined) throw new McpServerOptionsError(`two tools have the name ${JSON.stringify(twice)}; change the \`mcp_tool\` of a VAC`)
   return {
     list () {
@@ -111,9 +112,12 @@ function toDefinition ({ kind, name, vac, description }: Skill): ToolDefinition 
 
 /** The skill of a tool. A name of a skill that clients refuse has another form; skills can be called by name, too. */
 function skillOfTool (exposed: ExposedVacs, name: string): Skill | undefined {
+  const skill = findSkill(exposed, name)
+  // without a search of all VACs: lists ask for each of their tools
+  if (skill !== undefined && skill.vac.config.mcp_tool === undefined) return skill
   const vac = exposed.list().find(({ config }) => config.mcp_tool === name)
   if (vac !== undefined) return skillsOf(vac)[0]
-  return findSkill(exposed, name) ?? exposed.list().flatMap(skillsOf).find(skill => toolName(skill.name) === name)
+  return skill ?? exposed.list().flatMap(skillsOf).find(skill => toolName(skill.name) === name)
 }
 
 /** @throws VAC_NOT_FOUND (404) */
