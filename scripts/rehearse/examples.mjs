@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { install } from './project.mjs'
 import { root, run } from './run.mjs'
 
-/** Every example runs its own test with the tarballs. */
+/** Every example runs its own test with the packages of the registry. */
 export async function examples (packed, temporary, check) {
   const entries = await readdir(join(root, 'examples'), { withFileTypes: true })
   for (const { name } of entries.filter(entry => entry.isDirectory())) {

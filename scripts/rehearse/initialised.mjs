@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { install, withInstallScript } from './project.mjs'
 import { root, run, start } from './run.mjs'
-import { ask, stop, urlOf } from './service.mjs'
+import { ask, freePort, stop, urlOf } from './service.mjs'
 
 /** The files of `polyvac init`, from the registry and from a clone, install unchanged, start, answer and stop. */
 export async function initialised (packed, temporary, check) {
@@ -90,11 +89,4 @@ async function asked (service, { also = async () => {}, throughNpm = false, toke
 
 function cli (folder) {
   return join(folder, 'node_modules', 'polyvac', 'dist', 'cli.js')
-}
-
-async function freePort () {
-  const server = createServer()
-  const port = await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(server.address().port)) })
-  await new Promise(resolve => { server.close(resolve) })
-  return port
 }

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { newerNode } from './node-versions.mjs'
 import { npm, root, run, start } from './run.mjs'
+import { freePort } from './service.mjs'
 
 /** Longest time in ms for the registry to listen: the machine may be busy. */
 const START_MS = 120_000
@@ -44,11 +44,4 @@ log: { type: stdout, format: pretty, level: warn }
 
 async function isUp (url) {
   return await fetch(`${url}-/ping`).then(response => response.ok, () => false)
-}
-
-async function freePort () {
-  const server = createServer()
-  const port = await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(server.address().port)) })
-  await new Promise(resolve => { server.close(resolve) })
-  return port
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** Longest times in ms until a service prints its address, and until it has ended: the machine may be busy. */
@@ -43,4 +44,12 @@ export async function stop (service, { throughNpm = false } = {}) {
   assert.notEqual(end, undefined, `it, or a child process, still runs ${STOP_MS} ms after SIGTERM\n${service.output}`)
   if (!throughNpm) assert.deepEqual(end, { code: 0, signal: null }, service.output)
   return Math.round(performance.now() - begun)
+}
+
+/** A port of 127.0.0.1 that no process listens on. */
+export async function freePort () {
+  const server = createServer()
+  const port = await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(server.address().port)) })
+  await new Promise(resolve => { server.close(resolve) })
+  return port
 }
