@@ -38,7 +38,7 @@ function toSiteCode (block) {
   return block.replace(/^```(\w+).*/, '```$1')
 }
 
-/** Where a link of a file leads on the site. @throws where there is no such file */
+/** The address on the site of a link in a file. @throws an Error that names the file if the target does not exist */
 export function siteLink (file, target, pages) {
   const [path, anchor] = target.split('#')
   const found = relative(root, join(root, dirname(file), path)).replaceAll('\\', '/')

@@ -118,10 +118,10 @@ function nearOption (word: string): string | undefined {
 interface Place { readonly config?: string | undefined, readonly url?: string | undefined, readonly env: Env, readonly cwd: string }
 
 /**
- * The folder or file among the words of a command, and the others. Where a command takes words, the first one is a
- * folder if it is written as a path, or names a folder and there is no configuration whose VAC it could be. The last
- * word of `ask` is the question and that of `replay` the session, even if it looks like a path; for `ask` only where
- * there is no such folder or file.
+ * Splits the words of a command into the folder or file that it reads, and the others. For a command that takes words,
+ * the first word is the folder if it is written as a path, or if it names a folder and no configuration file is found,
+ * since it could name a VAC of that file. The only word of `ask` is the question unless that path exists; the only word
+ * of `replay` is the session.
  */
 function splitWords (command: Command, rest: readonly string[], { config, url, env, cwd }: Place): { target: string | undefined, words: readonly string[] } {
   const [first] = rest
