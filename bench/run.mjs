@@ -15,7 +15,7 @@ const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'doc
 /** A scenario without `longestMs` takes a minute; one that hangs must not prevent the figures of the others. */
 const LONGEST_MS = 180_000
 
-const PAGE = new URL('../docs/explain/performance.md', import.meta.url)
+const PAGE = new URL('../docs/explain/performance-figures.md', import.meta.url)
 const FIGURES = /(?<=<!-- figures -->\n)[^]*(?=<!-- \/figures -->)/
 
 const asked = process.argv.slice(2).filter(name => name !== '--keep')
