@@ -28,7 +28,7 @@ export class ServedRequest implements ChatRequest {
     const { url = '' } = this.#request.routeOptions
     if (name === '') throw noSuchPath(this.#request, table, url.split('/:', 1)[0]!)
     const { vacs } = this
-    if (!vacs.has(name)) throw new VacNotFoundError(quoteName(name), vacRemedy(name, vacs.list().map(({ name }) => name), protocol.list))
+    if (!vacs.has(name)) throw new VacNotFoundError(quoteName(name), vacRemedy(name, vacs.list().map(({ name }) => name), `GET ${this.#request.server.prefix}${protocol.list ?? '/vac'}`))
     return vacs.get(name)
   }
 }
