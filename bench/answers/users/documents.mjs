@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { splitDocument } from '@polyvac/documents'
 
-const FOLDER = fileURLToPath(new URL('.documents/', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../../node_modules/.documents/', import.meta.url))
 
 const SETS = {
   'debian-faq': { deb: 'debian-faq', folder: 'usr/share/doc/debian/FAQ', file: /\.en\.html$/ },
