@@ -28,7 +28,7 @@ export async function run () {
     figure("in users' words: hit@5", all.hit5, '%', { atLeast: 82 }),
     figure("in users' words: correct", all.right, '%', { atLeast: 62 }),
     figure("in users' words: without an answer, answered", all.wrong, '%', { atMost: 12 }),
-    figure('conversations: a changed subject is answered as if asked alone', talks.changed.alone, `of ${talks.changed.count}`, { atLeast: talks.changed.count }),
+    figure('conversations: a changed subject is answered as if asked alone', talks.changed.same, `of ${talks.changed.count}`, { atLeast: talks.changed.count }),
     figure('conversations: references resolved', talks.refers.right, `of ${talks.refers.count}`, { atLeast: 0.8 * talks.refers.count }),
     figure('near misses answered', misses.answered, `of ${misses.count}`, { atMost: 2 }),
     figure('questions next to them answered rightly', misses.right, `of ${misses.count}`, {})
@@ -120,7 +120,7 @@ export function fifths (sets) {
 
 /** Whether the second turn is answered as if asked by itself, and rightly. */
 export async function measureConversations (wanted, report = () => undefined, file = 'conversations') {
-  const result = { changed: { count: 0, alone: 0, right: 0 }, refers: { count: 0, alone: 0, right: 0 } }
+  const result = { changed: { count: 0, same: 0, right: 0 }, refers: { count: 0, same: 0, right: 0 } }
   const numbers = { changed: 0, refers: 0 }
   for (const { index, lines } of await foldersOf(file)) {
     for (const [at, line] of lines.entries()) {
@@ -130,12 +130,12 @@ export async function measureConversations (wanted, report = () => undefined, fi
       const first = { text: lines[at - 1].slice(2).split(' | ')[0] }
       const second = { text, ...gold !== '-' && { gold: new RegExp(gold, 'iu') } }
       const history = [{ role: 'user', content: first.text }, { role: 'assistant', content: (await answer(index, first)).reply }]
-      const [alone, inTalk] = [await answer(index, second), await answer(index, second, history)]
+      const [single, inTalk] = [await answer(index, second), await answer(index, second, history)]
       const isRight = gold === '-' ? !inTalk.answered : inTalk.right
       result[kind].count++
-      if (alone.reply === inTalk.reply) result[kind].alone++
+      if (single.reply === inTalk.reply) result[kind].same++
       if (isRight) result[kind].right++
-      report({ kind, first: first.text, second: text, gold, isRight, isAlone: alone.reply === inTalk.reply, reply: inTalk.reply, score: inTalk.score, alone })
+      report({ kind, first: first.text, second: text, gold, isRight, isSame: single.reply === inTalk.reply, reply: inTalk.reply, score: inTalk.score, single })
     }
     await index.close()
   }
