@@ -28,7 +28,7 @@ export async function run () {
     figure("in users' words: hit@5", all.hit5, '%', { atLeast: 82 }),
     figure("in users' words: correct", all.right, '%', { atLeast: 62 }),
     figure("in users' words: without an answer, answered", all.wrong, '%', { atMost: 12 }),
-    figure('conversations: a changed subject is answered as if asked alone', talks.changed.same, `of ${talks.changed.count}`, { atLeast: talks.changed.count }),
+    figure('conversations: a changed subject is answered as if asked by itself', talks.changed.same, `of ${talks.changed.count}`, { atLeast: talks.changed.count }),
     figure('conversations: references resolved', talks.refers.right, `of ${talks.refers.count}`, { atLeast: 0.8 * talks.refers.count }),
     figure('near misses answered', misses.answered, `of ${misses.count}`, { atMost: 2 }),
     figure('questions next to them answered rightly', misses.right, `of ${misses.count}`, {})
