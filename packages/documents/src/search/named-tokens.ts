@@ -1,6 +1,7 @@
 import { isUsual } from '../language/common-stems.js'
 import { stemOf, stopWordsOf, type Language } from '../language/languages.js'
 import { FAMILIES, ID_NOUNS, KNOWN_ABBREVIATIONS, numberOf } from '../language/names.js'
+import { signedNamesIn } from '../language/terms.js'
 
 /** How a text relates to a number, code or variant that a question names. */
 export type Naming = 'same' | 'maybe' | 'other' | 'none'
@@ -11,6 +12,8 @@ interface Named {
   readonly read: (text: NamedText) => Naming
   /** Whether no text without it answers, also where nothing of its kind is named anywhere. */
   readonly isCertain: boolean
+  /** Whether no text without it answers where another has it. */
+  readonly isOnly?: boolean
 }
 
 interface Token {
@@ -32,6 +35,10 @@ const CODE = /^(?=.*\d)(?=.*[\p{L}\-/])[\p{L}\p{N}]+(?:[-/._][\p{L}\p{N}]+)*$/u
 const QUANTITY = /^\d+(?:[.,]\d+)*(?:[kmgt]i?b|[kmcnµ]?m|[kmµ]?g|m?l|ms|[shdxkva%°]|min|am|pm|°c|kw|w|ma|nm|[kmg]?hz|px|pt|r?em|st|nd|rd|th|er|ère|ème)s?$|^\d+-(?:year|day|hour|minute|month|week|person|mm|cm|m|kg|g|mg|ml|l|gb|mb|bit|byte|volt)s?$|^\d{4}-\d\d-\d\d$|^\d+[-–/]\d+$|^q[1-4]$/u
 const ROMAN = /^(?:i{2,3}|iv|vi{0,3}|ix|xi{0,3}|xiv|xvi{0,3}|x{2,3})$/
 const LETTER = /^(?:\p{Lu}|[X]{1,3}[SL])$/u
+const LETTERS = /^\p{Lu}{1,3}(?:\/\p{Lu}{1,3})+$/u
+/** In order. */
+const SIZES = ['xxxs', 'xxs', 'xs', 's', 'm', 'l', 'xl', 'xxl', 'xxxl']
+const TO = new Set(['to', '-', '–', 'bis', 'à', 'a', 'through', 'until', 'hasta', 'до'])
 const SMALL_LETTER = /^(?:[b-hj-z]|x{1,3}[sl])$/
 const YEAR = /^(?:1[5-9]|20)\d\d$/
 const UNIT = /^(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|times?|people|persons?|percent|[kmgt]i?b|ms|s|min|h|km|cm|mm|m|kg|g|mg|l|ml|€|%|\$|£|euros?|dollars?|pounds?|uhr|jahren?|tagen?|stunden|minuten|personen|ans?|jours?|heures?|años|días|horas|personas)$/
@@ -82,12 +89,12 @@ export class NamedTokens {
   /** For each text, whether it is about another number, code or variant than the question, or about none. */
   others (texts: readonly NamedText[]): boolean[] {
     const others = texts.map(() => false)
-    for (const { read, isCertain } of this.#named) {
+    for (const { read, isCertain, isOnly } of this.#named) {
       const readings = texts.map(text => read(text))
       const isKnown = readings.includes('same')
       const hasOthers = readings.includes('other')
       const isOther = (reading: Naming): boolean => reading === 'other' || (reading === 'maybe' && (isKnown || hasOthers)) ||
-        (reading === 'none' && !isKnown && (hasOthers || (isCertain && !readings.includes('maybe'))))
+        (reading === 'none' && isKnown && isOnly === true) || (reading === 'none' && !isKnown && (hasOthers || (isCertain && !readings.includes('maybe'))))
       for (const [at, reading] of readings.entries()) if (isOther(reading)) others[at] = true
     }
     return others
@@ -102,9 +109,12 @@ export class NamedTokens {
 }
 
 function tokensOf (text: string): Token[] {
-  return Array.from(text.matchAll(TOKEN), ({ 0: raw, index }) => {
+  return Array.from(text.matchAll(TOKEN)).flatMap(({ 0: raw, index }) => {
     const before = text.slice(Math.max(0, index - 6), index)
-    return { text: raw.toLowerCase(), raw, starts: /(?:^|\n|\|)[ \t]*(?:[-*|] ?)?["`*]*$/u.test(index < 6 ? before : ` ${before}`) || index === 0, isCell: /\|[ \t]*["`*]*$/.test(before) }
+    const starts = index === 0 || /(?:^|\n|\|)[ \t]*(?:[-*|] ?)?["`*]*$/u.test(index < 6 ? before : ` ${before}`)
+    const token = { text: raw.toLowerCase(), raw, starts, isCell: /\|[ \t]*["`*]*$/.test(before) }
+    // "S/M" is two sizes
+    return LETTERS.test(raw) ? raw.split(/(\/)/).map(one => ({ ...token, text: one.toLowerCase(), raw: one })) : [token]
   })
 }
 
@@ -128,9 +138,18 @@ function namedOf (question: string, tokens: readonly Token[], language: Language
       named.push({ isCertain: false, read: text => readLetter(text, stems(noun.text, language), token.text) })
     }
   }
+  // "What does C need?", "the C team", but not the first word: "W" begins questions in Polish
+  for (const [at, { text, raw }] of tokens.entries()) {
+    if (at > 0 && /^[B-HJ-Z]$/.test(raw) && !isContent(tokens[at - 1]) && !/^[&/'’.-]$/.test(tokens[at - 1]?.text ?? '') && !/^[&/+#'’.-]$/.test(tokens[at + 1]?.text ?? '')) {
+      named.push({ isCertain: false, isOnly: true, read: ({ tokens: all }) => all.some((one, place) => one.text === text && one.raw !== text && !/^[&/+#'’]$/.test(all[place + 1]?.text ?? '')) ? 'same' : 'none' })
+    }
+  }
   for (const { 0: all, 1: first = '', 2: numeral = '', 3: kind = '' } of question.matchAll(COUNTED)) {
     const value = numberOf(numeral)
     if (value !== undefined) named.push({ isCertain: first !== '' && all !== '', read: text => readCounted(text, value, kind) })
+  }
+  for (const name of signedNamesIn(question)) {
+    named.push({ isCertain: false, isOnly: true, read: ({ text }) => signedNamesIn(text).includes(name) ? 'same' : 'none' })
   }
   return [...named, ...variantsOf(tokens, language, isContent)]
 }
@@ -207,7 +226,7 @@ function isInRange (text: NamedText, at: number, asked: string): boolean {
   const here = text.tokens[at]?.text ?? ''
   const after = text.tokens.slice(at + 1, at + 4).map(token => token.text)
   const before = text.tokens.slice(Math.max(0, at - 5), at).map(token => token.text).join(' ')
-  const isRange = ['to', '-', '–', 'bis', 'à', 'a', 'through', 'until', 'hasta', 'до'].includes(after[0] ?? '')
+  const isRange = TO.has(after[0] ?? '')
   const to = isRange ? after.slice(1).find(word => NUMBER.test(word)) : undefined
   if (to !== undefined) return compareVersions(asked, here) >= 0 && compareVersions(asked, to) <= 0
   const rest = after.join(' ')
@@ -248,11 +267,21 @@ function readLetter (text: NamedText, nouns: ReadonlySet<string>, asked: string)
   const isRoman = ROMAN.test(asked)
   const isValue = (token: Token): boolean => LETTER.test(token.raw) || (isRoman && (ROMAN.test(token.text) || /^[ivx]$/.test(token.text)))
   let reading: Naming = 'none'
-  for (const [token] of following(text, nouns, isValue)) {
-    if (token.text === asked) return 'same'
+  let last: string | undefined
+  for (const [token, at] of following(text, nouns, isValue)) {
+    const isRange = last !== undefined && TO.has(text.tokens[at - 1]?.text ?? '') && isWithin(asked, last, token.text)
+    if (token.text === asked || isRange) return 'same'
+    last = token.text
     reading = 'other'
   }
   return reading === 'none' && text.tokens.some(({ raw, text: one }) => one === asked && (raw !== one || isRoman)) ? 'same' : reading
+}
+
+/** M of S to XL, and C of A to D. */
+function isWithin (asked: string, from: string, to: string): boolean {
+  const all = [asked, from, to]
+  const [at, first, last] = all.every(one => SIZES.includes(one)) ? all.map(one => SIZES.indexOf(one)) : all.map(one => one.length === 1 ? one.charCodeAt(0) : NaN)
+  return (at as number) >= (first as number) && (at as number) <= (last as number)
 }
 
 function readCounted ({ text }: NamedText, asked: number, kind: string): Naming {

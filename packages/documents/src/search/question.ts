@@ -2,7 +2,7 @@ import type { ChatTurn } from '@polyvac/core'
 import { refersBack } from './references.js'
 import { shorten } from './search-arguments.js'
 
-/** Turns that refer to the one before, each, until one that has a subject of its own. */
+/** Turns that refer to the one before, each, until one that names its subject. */
 const MAX_CHAIN = 8
 
 const SMALL_TALK = new Set(`hi hello hey hallo moin good morning evening afternoon day thanks thank you very much ok okay
@@ -37,7 +37,7 @@ export function readQuestion (text: string, history: readonly ChatTurn[]): Quest
   return { text, own: asked, query: [asked, ...borrowed].join('\n'), borrowed, smallTalk: false }
 }
 
-/** The turns of the user that a question refers to, down to one that has a subject of its own. */
+/** The turns of the user that a question refers to, down to one that names its subject. */
 function chainOf (text: string, history: readonly ChatTurn[]): Question['borrowed'] {
   const turns = history.filter(({ role, content }) => role === 'user' && content !== text && !isSmallTalk(wordsOf(content), content.includes('?')))
     .slice(-MAX_CHAIN).map(({ content }) => shorten(content.trim()))

@@ -144,7 +144,7 @@ const SUBJECTLESS = /^(?:(?:a qué hora|cu[aá]ndo|cu[aá]nto|d[oó]nde|c[oó]mo
 
 /**
  * Whether a question refers to the turn before: it has a pronoun without a noun, begins like "and …", or has
- * no word with a meaning of its own. Another question is asked by itself, however short.
+ * no word with a meaning. Another question is asked by itself, however short.
  * @param before the turn before, whose language a question of one word has
  */
 export function refersBack (text: string, before = ''): boolean {
