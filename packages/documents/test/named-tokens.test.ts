@@ -47,7 +47,18 @@ const LANGUAGES_QUESTIONS = [
   ['¿Qué tiene la sala 5?', /piano/], ['第七条规定什么？', undefined], ['第六条规定什么？', /自行车/], ['四号楼有电梯吗？', undefined], ['三号楼有电梯吗？', /电梯/]
 ] as const
 
-for (const [name, documents, questions] of [['an office', OFFICE, OFFICE_QUESTIONS], ['a product', NAMES, NAMES_QUESTIONS], ['other languages', LANGUAGES, LANGUAGES_QUESTIONS]] as const) {
+const TABLES = {
+  'ferry.md': '# Ferry\n\n## Timetable\n\n| Line | From | Every |\n|---|---|---|\n| 1 | North pier | 20 minutes |\n| 5 | Castle | 60 minutes |\n\n## Cards\n\nThe silver card gives 5 percent off, the gold card 10 percent.\n',
+  'washer.md': '# Washing machine W200\n\nThe W200 holds 8 kg.\n\n# Washing machine W300\n\nThe W300 holds 10 kg.\n\n# Programs\n\nProgram 3 is for wool. Program 4 is for silk.\n',
+  'haus.md': '# Haus\n\nHausordnung § 5 regelt die Ruhezeiten. § 7 regelt die Müllabfuhr.\n'
+}
+const TABLES_QUESTIONS = [
+  ['How often does line 1 run?', /20/], ['How often does line 3 run?', undefined], ['What does the platinum card give?', undefined], ['What does the gold card give?', /10/],
+  ['How much does the W300 hold?', /10 kg/], ['how much does the w250 hold', undefined], ['What is program 5 for?', undefined], ['What is program 4 for?', /silk/],
+  ['Was regelt § 6?', undefined], ['Was regelt § 7?', /Müll/]
+] as const
+
+for (const [name, documents, questions] of [['an office', OFFICE, OFFICE_QUESTIONS], ['a product', NAMES, NAMES_QUESTIONS], ['other languages', LANGUAGES, LANGUAGES_QUESTIONS], ['tables and programs', TABLES, TABLES_QUESTIONS]] as const) {
   test(`a number, code or variant that no document has is not answered by another one, and one that it has is: ${name}`, async t => {
     const interpreter = documentsInterpreter(await memoryOf(t, documents))
     for (const [question, answer] of questions) {

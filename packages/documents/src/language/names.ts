@@ -1,7 +1,7 @@
 /** Nouns that a number after them names: "article 21". English ones are stems. */
 export const ID_NOUNS: ReadonlySet<string> = new Set(`error code articl section chapter paragraph claus page room hall build gate platform track
-line rout bu type syndrom class level grade model rule form figur appendix annex version releas iso din en http statu unit pump part
-fehler artikel abschnitt kapitel absatz paragraph raum zimmer saal halle haus gleis linie typ stufe klasse modell regel formular anlage norm pumpe seite
+line rout bu type syndrom class level grade model rule form figur appendix annex version releas iso din en http statu unit pump part program §
+fehler artikel abschnitt kapitel absatz paragraph raum zimmer saal halle haus gleis linie typ stufe klasse modell regel formular anlage norm pumpe seite programm
 erreur chapitre alinéa salle bâtiment quai voie ligne modèle règle formulaire annexe norme niveau classe référence
 artículo capítulo apartado sala edificio andén línea modelo regla formulario anexo norma nivel clase referencia código tipo habitación versión
 errore articolo capitolo sezione binario linea modello norma livello artigo capítulo secção edifício linha norma nível
@@ -16,7 +16,7 @@ const NUMERALS = 'one two three four five six seven eight nine ten eleven twelve
 const ORDINALS = 'first second third fourth fifth sixth seventh eighth ninth tenth,erste zweite dritte vierte fünfte sechste siebte achte neunte zehnte,premi deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième,primer segund tercer cuart quint sext séptim octav noven décim'
 const COLOURS = `red rot rote roten roter rotes rouge rouges rojo roja rojos rojas|green grün grüne grünen grüner grünes vert verte verts vertes verde verdes|blue blau blaue blauen blauer blaues bleu bleue bleus bleues azul azules|
 yellow gelb gelbe gelben gelber gelbes jaune jaunes amarillo amarilla|orange orangene naranja|purple violet lila violett violette morado morada|pink rosa rose|white weiß weiße weißen weißer weißes blanc blanche blancs blanches blanco blanca|
-black schwarz schwarze schwarzen schwarzer schwarzes noir noire noirs noires negro negra|brown braun braune braunen brauner braunes marron brun brune marrón|grey gray grau graue grauen grauer graues gris grise grises|silver silbern argenté plateado|gold golden goldene doré dorado`
+black schwarz schwarze schwarzen schwarzer schwarzes noir noire noirs noires negro negra|brown braun braune braunen brauner braunes marron brun brune marrón|grey gray grau graue grauen grauer graues gris grise grises|silver silbern argenté plateado|gold golden goldene doré dorado|platinum platin platine platino|bronze bronce`
 const UNITS: readonly string[] = [
   'euro euros eur €|dollar dollars usd $ dólares|pound pounds gbp £ sterling libras|franc francs chf franken|yen jpy ¥ 円',
   'celsius centigrade °c|fahrenheit °f|kelvin',

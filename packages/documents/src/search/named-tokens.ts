@@ -127,7 +127,7 @@ function namedOf (question: string, tokens: readonly Token[], language: Language
   const isContent = (token: Token | undefined): boolean => token !== undefined && /^[\p{L}\p{M}'’.#+-]{2,}$/u.test(token.text) && !stopWords.has(token.text)
   for (const [at, token] of tokens.entries()) {
     const [before, after] = [tokens[at - 1], tokens[at + 1]]
-    const noun = isContent(before) ? before : BETWEEN.has(before?.text ?? '') && isContent(tokens[at - 2]) ? tokens[at - 2] : undefined
+    const noun = isContent(before) || before?.text === '§' ? before : BETWEEN.has(before?.text ?? '') && isContent(tokens[at - 2]) ? tokens[at - 2] : undefined
     const isId = noun !== undefined && (ID_NOUNS.has(stemOf(noun.text, 'en')) || ID_NOUNS.has(noun.text))
     if (NUMBER.test(token.text) && !ADDRESS.test(token.text)) {
       if (noun === undefined || isQuantity(token, noun, after, isId, language) || isExempt(question, noun)) continue
@@ -211,9 +211,10 @@ function readNumber (text: NamedText, nouns: ReadonlySet<string>, asked: string,
     }
   }
   const same = text.tokens.filter((token, at) => isNumber(token) && isSameNumber(token.text, asked) && text.tokens[at + 1]?.text !== '.')
-  if (same.some(({ isCell }) => isCell) || (same.length > 0 && asked.length >= LONG)) return 'same'
+  const hasNoun = text.tokens.some(token => isNoun(token, nouns))
+  if ((hasNoun && same.some(({ isCell }) => isCell)) || (same.length > 0 && asked.length >= LONG)) return 'same'
   // without another number of the noun, it may stand anywhere
-  return reading !== 'none' || same.length === 0 ? reading : isId || !text.tokens.some(token => isNoun(token, nouns)) ? 'maybe' : 'same'
+  return reading !== 'none' || same.length === 0 ? reading : isId || !hasNoun ? 'maybe' : 'same'
 }
 
 /** Also 3.2 for 3, and 3 for 3.2. */
