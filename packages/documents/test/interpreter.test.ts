@@ -129,7 +129,7 @@ test('a question that refers to the turn before is answered from its subject', a
   }
 })
 
-test('a question with a subject of its own is answered as if asked alone, however short', async t => {
+test('a question with its own subject is answered as if asked by itself, however short', async t => {
   for (const [documents, first, second] of [
     [SPA, 'When does the sauna open?', 'Where is the defibrillator?'],
     [SPA, 'When does the sauna open?', 'how do i resign'],

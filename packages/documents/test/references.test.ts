@@ -31,13 +31,13 @@ Wer ist der Vorsitzende? | Welche Linie fährt zum Bahnhof? | Muss das Fahrrad a
 
 const read = (list: string): string[] => list.split('|').map(question => question.trim())
 
-test('a pronoun without a noun of its own, "and …", and a question without a word of its own refer to the turn before', t => {
+test('a pronoun without its own noun, "and …", and a question without its own word refer to the turn before', t => {
   for (const question of read(REFERRING)) t.equal(refersBack(question), true, question)
   t.equal(refersBack('E la domenica?', 'Quando è aperta la piscina?'), true)
   t.end()
 })
 
-test('a question with a subject of its own does not, in whatever language', t => {
+test('a question with its own subject does not, in whatever language', t => {
   for (const question of read(ALONE)) t.equal(refersBack(question), false, question)
   t.equal(refersBack(`Where do I find the key of the ${'very long '.repeat(200)}corridor?`), false)
   t.end()

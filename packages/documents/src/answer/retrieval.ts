@@ -19,7 +19,7 @@ export interface Retrieval {
   readonly degraded: string | undefined
 }
 
-/** Searches for a question; for one that refers to a turn before, also with the words of that turn, which weigh less. */
+/** Searches for a question; one that refers to a turn before is also searched with the words of that turn. */
 export async function retrieve (memory: Memory, question: Question, k: number, threshold: number,
   signal: AbortSignal, owner?: string): Promise<Retrieval> {
   const { own, borrowed } = question
@@ -49,7 +49,7 @@ interface Found {
 
 /**
  * The result for a question that refers to the turn before: where a passage has words of both, the result for both,
- * first what the turn before was answered from. Otherwise the question has a subject of its own.
+ * first what the turn before was answered from. Otherwise the question has its own subject.
  */
 function resolve (alone: Found, both: Found, before: Found, own: string, threshold: number): Found {
   const words = contentWords(own)

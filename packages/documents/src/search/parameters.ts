@@ -63,22 +63,50 @@ export const GENERAL_SHARE = 0.5
 export const HEADING = { share: 0.6, upper: 0.5, withOthers: 0.4 } as const
 export const NAME_SHARE = 0.15
 /** Weights of the fit for the order of passages. */
-export const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, code: 0.1, likeness: 1 } as const
+export const ORDER = {
+  bm25: 4.2,
+  coverage: 1.6,
+  proximity: 0.58,
+  heading: 8.6,
+  sentence: 1.2,
+  pair: 2.3,
+  meant: 2.3,
+  sentenceMeant: 2.1,
+  last: 2.1,
+  name: 4.1,
+  words: 0.44,
+  code: 0.87,
+  likeness: 6
+} as const
 /** Likeness of a passage without a vector next to others with one. */
 export const UNKNOWN_LIKENESS = 0.15
+
+/** Words whose vectors are less like are not near in meaning. */
+export const LEAST_LIKENESS = 0.45
 
 // The probability that a passage answers
 
 /** Logistic regression over questions of which a third have no answer. */
 export const LOGISTIC = {
-  bm25: 10.36, proximity: 1.62, heading: 5.05, found: 0.077, missing: -0.027, perTerm: -0.607, words: -0.399, passages: -0.38, constant: 0.76
+  bm25: 1.32,
+  proximity: 1.4,
+  heading: 5.38,
+  sentence: 0.31,
+  meant: 2.7,
+  sentenceMeant: 3.52,
+  name: 6.47,
+  coverage: -0.92,
+  found: 0.108,
+  missing: 0.011,
+  perTerm: -2.86,
+  words: -0.28,
+  passages: -0.369,
+  constant: 0.58
 } as const
 /** What a name that no passage has takes off the sum: "a server in Python" is not about one in another language. */
 export const ABSENT_NAME = 1.5
 /** What a passage about another number or variant than the question loses of its order, and keeps of its score. */
 export const OTHER_NAME = { order: 2, share: 0.1 } as const
-/** In English, odds against the passage are higher than the regression has them: its sum counts this many times. */
-export const ODDS_AGAINST = 1.3
 /** The highest probability: some questions have all their words in a passage that does not answer them. */
 export const MOST = 0.98
 /** Passages that are added to those of an index: in the smallest ones their number means little. */

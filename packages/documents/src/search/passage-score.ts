@@ -1,13 +1,12 @@
-import type { Language } from '../language/languages.js'
 import type { QueryTerms, QueryTerm } from './query-terms.js'
 import { TermMatcher } from './query-terms.js'
 import {
-  ABSENT_NAME, BM25, GENERAL_SHARE, HALF_PROXIMITY, HEADING, LOGISTIC, MEANING, MORE_PASSAGES, MORE_WORDS, MOST, NAME_SHARE, ODDS_AGAINST,
-  ORDER, UNKNOWN_LIKENESS
+  ABSENT_NAME, BM25, GENERAL_SHARE, HALF_PROXIMITY, HEADING, LOGISTIC, MEANING, MORE_PASSAGES, MORE_WORDS, MOST, NAME_SHARE, ORDER, UNKNOWN_LIKENESS
 } from './parameters.js'
 import { GENERAL_WORDS } from '../language/stop-words.js'
 import { queryWords, spaced, WORD } from '../language/terms.js'
 import type { Passage } from '../formats/passages.js'
+import { WordLikeness } from './word-likeness.js'
 
 /** How well a passage matches a query, each 0 to 1 unless a comment states otherwise. */
 export interface PassageFit {
@@ -21,6 +20,15 @@ export interface PassageFit {
   readonly bm25: number
   /** How well a heading, or the file name, has the words of the query and no others; 0 to 0.75. */
   readonly heading: number
+  /** The share of the weight of the terms in the sentence that has most of them, and in it and its neighbour. */
+  readonly sentence: number
+  readonly pair: number
+  /** The share of the weight of the terms, with words that are near in meaning, in the passage and in one sentence. */
+  readonly meant: number
+  readonly sentenceMeant: number
+  /** The shares of the last heading and of the file name. */
+  readonly last: number
+  readonly name: number
   /** How many terms have a weight in `found`: a single one may be there by chance. */
   readonly terms: number
   /** Words of the text: a long one has some of the terms by chance. */
@@ -33,6 +41,9 @@ export interface PassageFit {
 
 /** Proximity is measured among the terms with the highest weights: the pairs grow with the square. */
 const MAX_NEAR_TERMS = 16
+/** The marks at the end of a sentence, and those that begin a line which is not part of the one before. */
+const ENDS: ReadonlySet<number> = new Set(Array.from('.!?:;…。！？।؟۔', mark => mark.charCodeAt(0)))
+const BLOCK: ReadonlySet<number> = new Set(Array.from('-*+|#>`0123456789', mark => mark.charCodeAt(0)))
 /** Positions of a term that are compared, in a passage. */
 const MAX_POSITIONS = 32
 
@@ -43,20 +54,21 @@ const MAX_POSITIONS = 32
 export function orderOf (fit: PassageFit, hasCode: boolean): number {
   const coverage = fit.found / (fit.found + fit.missing)
   return ORDER.bm25 * fit.bm25 + ORDER.coverage * coverage + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading +
+    ORDER.sentence * fit.sentence + ORDER.pair * fit.pair + ORDER.meant * fit.meant + ORDER.sentenceMeant * fit.sentenceMeant +
+    ORDER.last * fit.last + ORDER.name * fit.name + ORDER.words * Math.log(fit.words + MORE_WORDS) +
     (hasCode ? ORDER.code : 0) + ORDER.likeness * (fit.likeness ?? UNKNOWN_LIKENESS)
 }
 
-/**
- * The probability that a passage answers the query, where it is the best of an index with so many passages.
- * @param language that of the query
- */
-export function probabilityOf (fit: PassageFit, passages: number, language: Language = 'en'): number {
+/** The probability that a passage answers the query, where it is the best of an index with so many passages. */
+export function probabilityOf (fit: PassageFit, passages: number): number {
   const sum = LOGISTIC.bm25 * fit.bm25 + LOGISTIC.proximity * fit.proximity + LOGISTIC.heading * fit.heading +
+    LOGISTIC.sentence * fit.sentence + LOGISTIC.meant * fit.meant + LOGISTIC.sentenceMeant * fit.sentenceMeant +
+    LOGISTIC.name * fit.name + LOGISTIC.coverage * fit.found / (fit.found + fit.missing) +
     LOGISTIC.found * fit.found + LOGISTIC.missing * fit.missing + LOGISTIC.perTerm / Math.max(1, fit.terms) +
     LOGISTIC.words * Math.log(fit.words + MORE_WORDS) + LOGISTIC.passages * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant -
     (fit.hasAbsentName ? ABSENT_NAME : 0)
   const all = fit.likeness === undefined
-    ? sum * (sum < 0 && language === 'en' ? ODDS_AGAINST : 1)
+    ? sum
     : MEANING.words * Math.max(MEANING.leastWords, sum) + MEANING.likeness * fit.likeness + MEANING.constant
   return MOST / (1 + Math.exp(-all))
 }
@@ -67,6 +79,7 @@ export class PassageScorer {
   readonly #matcher: TermMatcher
   readonly #total: number
   readonly #hasAbsentName: boolean
+  readonly #likeness: WordLikeness | undefined
   readonly #near: readonly number[]
   readonly #general: readonly number[]
   // @keyed none: it lives for one search; MAX_COMPARED passages
@@ -77,6 +90,7 @@ export class PassageScorer {
   constructor (query: QueryTerms) {
     this.#terms = query.terms
     this.#matcher = new TermMatcher(query)
+    this.#likeness = WordLikeness.of(query)
     this.#total = query.terms.reduce((sum, { weight }) => sum + weight, 0) || 1
     this.#hasAbsentName = query.terms.some(({ isAbsentName }) => isAbsentName === true)
     this.#near = [...query.terms.keys()].sort((a, b) => this.#weight(b) - this.#weight(a)).slice(0, MAX_NEAR_TERMS)
@@ -84,7 +98,7 @@ export class PassageScorer {
   }
 
   fit ({ source, heading, content }: Pick<Passage, 'heading' | 'content'> & { readonly source: string }, likeness?: number): PassageFit {
-    const { positions, shares, words } = this.#read(content)
+    const { positions, shares, words, ...sentences } = this.#read(content)
     const headings = heading.split(' > ')
     const last = this.#matcher.termsIn(headings.at(-1) as string)
     const name = this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))
@@ -108,6 +122,9 @@ export class PassageScorer {
       proximity: this.#proximity(positions),
       bm25: bm25 / this.#total,
       heading: this.#headingFit(heading, source),
+      ...sentences,
+      last: this.#weightOf(last),
+      name: this.#weightOf(name),
       terms,
       words,
       hasAbsentName: this.#hasAbsentName,
@@ -115,21 +132,67 @@ export class PassageScorer {
     }
   }
 
-  /** The positions of each term in a text, and its number of words. */
-  #read (content: string): { positions: readonly (number[] | undefined)[], shares: readonly (number | undefined)[], words: number } {
+  /** The positions of each term in a text, its number of words, and what its best sentences have. */
+  #read (content: string): Pick<PassageFit, 'words' | 'sentence' | 'pair' | 'meant' | 'sentenceMeant'> &
+    { positions: readonly (number[] | undefined)[], shares: readonly (number | undefined)[] } {
     const text = spaced(content)
     const positions: (number[] | undefined)[] = []
     const shares: (number | undefined)[] = []
+    const inText = new Float32Array(this.#terms.length)
+    const nearInText = new Float32Array(this.#terms.length)
+    const inSentence = new Float32Array(this.#terms.length)
+    const nearInSentence = new Float32Array(this.#terms.length)
     let words = 0
-    for (const [word] of text.matchAll(WORD)) {
+    let end = 0
+    let [sentence, pair, sentenceMeant, before] = [0, 0, 0, 0]
+    const endSentence = (): void => {
+      const share = this.#sum(inSentence)
+      sentence = Math.max(sentence, share)
+      pair = Math.max(pair, share + before / 2, before + share / 2)
+      before = share
+      sentenceMeant = Math.max(sentenceMeant, this.#sum(nearInSentence))
+      inSentence.fill(0)
+      nearInSentence.fill(0)
+    }
+    for (const { 0: word, index } of text.matchAll(WORD)) {
+      if (words > 0 && endsSentence(text, end, index)) endSentence()
+      end = index + word.length
       words++
-      for (const term of this.#matcher.termsOf(word)) {
+      const found = this.#matcher.termsOf(word)
+      for (const term of found) {
         const places = positions[term] ??= []
-        shares[term] = Math.max(shares[term] ?? 0, this.#matcher.shareOf(word))
+        const share = this.#matcher.shareOf(word)
+        shares[term] = Math.max(shares[term] ?? 0, share)
+        raise(inText, term, share)
+        raise(inSentence, term, share)
+        raise(nearInSentence, term, share)
         if (places.length < MAX_POSITIONS) places.push(words)
       }
+      const likenesses = found.length > 0 ? undefined : this.#likeness?.of(word)
+      if (likenesses === undefined) continue
+      for (let term = 0; term < likenesses.length; term++) {
+        const likeness = likenesses[term] as number
+        if (likeness === 0) continue
+        raise(nearInText, term, likeness)
+        raise(nearInSentence, term, likeness)
+      }
     }
-    return { positions, shares, words }
+    endSentence()
+    for (const [term, share] of inText.entries()) raise(nearInText, term, share)
+    return { positions, shares, words, sentence, pair, meant: this.#sum(nearInText), sentenceMeant }
+  }
+
+  /** The share of the weight of all terms that these have. */
+  #sum (shares: Float32Array): number {
+    let sum = 0
+    for (let term = 0; term < shares.length; term++) if (shares[term] !== 0) sum += this.#weight(term) * (shares[term] as number)
+    return sum / this.#total
+  }
+
+  #weightOf (found: ReadonlyMap<number, number>): number {
+    let sum = 0
+    for (const [term, share] of found) sum += this.#weight(term) * share
+    return sum / this.#total
   }
 
   /** The sum over the pairs of found terms of the lower weight, less with the distance, as a share of all pairs. */
@@ -186,6 +249,23 @@ export class PassageScorer {
     return weight * likeness
   }
 }
+
+function raise (values: Float32Array, at: number, value: number): void {
+  if ((values[at] as number) < value) values[at] = value
+}
+
+/** Whether a sentence, an item or a separate line ends between two words of a text. */
+function endsSentence (text: string, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at)
+    // a line break within a paragraph ends none
+    if (code === 10 && (text.charCodeAt(at + 1) === 10 || BLOCK.has(text.charCodeAt(at + 1)))) return true
+    if (ENDS.has(code) && (code > 127 || isBlank(text.charCodeAt(at + 1)))) return true
+  }
+  return false
+}
+
+function isBlank (code: number): boolean { return code === 32 || code === 10 }
 
 /** The least distance between two places of two sorted lists, 1 and more. */
 function distance (first: readonly number[], second: readonly number[]): number {

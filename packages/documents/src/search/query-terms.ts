@@ -6,6 +6,8 @@ import { partsOf, rawWords } from '../language/terms.js'
 
 /** A word of a query, for comparison with the words of texts. */
 export interface QueryTerm {
+  /** The word itself, in lower case. */
+  readonly word?: string
   /** Its stem in each language of the index, and those of words that it may be misspelled for. */
   readonly stems: readonly string[]
   /** Stems of other words that mean about the same. */

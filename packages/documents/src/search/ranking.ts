@@ -118,17 +118,17 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     const others = synonyms.filter(other => frequency(anyOf([other])) > 0)
     if (others.length > 0) {
       const any = anyOf([...passages === 0 ? [] : formsOf(word, languagesOf()), ...others])
-      return { match: any, passages: frequency(any), stems, synonyms: others.map(other => stemOf(other, 'en')), weight, likeness: 1 }
+      return { word: word.text, match: any, passages: frequency(any), stems, synonyms: others.map(other => stemOf(other, 'en')), weight, likeness: 1 }
     }
-    if (passages > 0) return { match, passages, stems, weight, likeness: 1 }
+    if (passages > 0) return { word: word.text, match, passages, stems, weight, likeness: 1 }
     const beginning = beginningOf(word, language)
     if (beginning !== undefined && compound.column(beginning, `${beginning}\u{10ffff}`, beginning.length + MIN_REST).length > 0) {
       const longer = `${anyOf([beginning])} *`
-      return { match: longer, passages: frequency(longer), stems, weight, likeness: 1 }
+      return { word: word.text, match: longer, passages: frequency(longer), stems, weight, likeness: 1 }
     }
     // a word of a table is spelled well
     const isKnown = synonyms.length > 0 || word.forms.length > 0
-    if (isKnown || isSyllabic(language) || !isCorrected(word.text) || budget.corrections-- <= 0) return { match, passages, stems, weight, likeness: 1 }
+    if (isKnown || isSyllabic(language) || !isCorrected(word.text) || budget.corrections-- <= 0) return { word: word.text, match, passages, stems, weight, likeness: 1 }
     let found = corrections.get(word.text)
     if (found === undefined) {
       found = similar(word.text, word.stems)
@@ -136,7 +136,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       corrections.set(word.text, found)
     }
     const { words, likeness } = found
-    if (words.length === 0) return { match, passages, stems, weight, likeness }
+    if (words.length === 0) return { word: word.text, match, passages, stems, weight, likeness }
     const instead = anyOf(words)
     const known = frequency(instead)
     // a common word that is similar is not as rare as the one that is asked for
@@ -223,7 +223,7 @@ export function rankPassages (database: SqliteDatabase, weights: TermWeights): (
     let score = 1
     for (const { passage, fit, isOther } of compared.slice(0, limit)) {
       // more digits mean nothing
-      score = Math.min(score, Math.round(probabilityOf(fit, weights.count(), asked.language) * (isOther ? OTHER_NAME.share : 1) * 1e4) / 1e4)
+      score = Math.min(score, Math.round(probabilityOf(fit, weights.count()) * (isOther ? OTHER_NAME.share : 1) * 1e4) / 1e4)
       if (score < threshold) break
       ranked.push({ ...passage, score, ...fit.likeness !== undefined && { likeness: Math.round(fit.likeness * 1e4) / 1e4 } })
     }
