@@ -34,7 +34,7 @@ const BY_LANGUAGE: Partial<Record<Language | 'zh', References>> = {
   en: {
     opens: opening('and|but|or|also|then|what about|how about|same|otherwise|which ones?|what else|anything else|who else|if not|if so'),
     pronouns: new RegExp([
-      `(?<!\\p{L})(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|else|others)(?!\\p{L})`,
+      '(?<!\\p{L})(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|else|others)(?!\\p{L})',
       '(?<!\\p{L})(?:the|this|that|which|another|other|an? \\p{L}+|the \\p{L}+) ones?(?!\\p{L})',
       `(?<!\\p{L})(?:this|these|those)(?! who)${FOLLOWED_BY}`,
       `(?<=^|(?<!\\p{L})(?:is|are|was|does|do|did|doing|will|would|can|could|should|has|for|of|in|on|with|after|before|about|like|from|than|by|to|at|besides|how|why|when|where|what) )that${FOLLOWED_BY}`,
@@ -43,11 +43,11 @@ const BY_LANGUAGE: Partial<Record<Language | 'zh', References>> = {
     ].join('|'), 'gu'),
     empty: new RegExp([
       '(?<!\\p{L})it (?:\\p{L}+ ){1,3}?(?:to|that|if|for \\p{L}+ to) (?!(?:the|an?|my|your|our|me|you|us|it)(?!\\p{L}))(?=\\p{L})',
-      `(?<!\\p{L})it (?:is )?(?:rain|snow|freez|hail)\\p{L}*`, `hi there`, `else's`, `(?:someone|somebody|anyone|everyone|anybody|something) else`
+      '(?<!\\p{L})it (?:is )?(?:rain|snow|freez|hail)\\p{L}*', 'hi there', 'else\'s', '(?:someone|somebody|anyone|everyone|anybody|something) else'
     ].join('|'), 'gu'),
     antecedent: new RegExp(`(?<!\\p{L})${DETERMINER} (?:\\p{L}+ )?\\p{L}+(?:[^?]*)${CLAUSE}[^,]*$`, 'u'),
     phrase: opening('for|on|in|at|with|without|from|during|after|before|by|under|over|per|as|if|only|not|the|an?|my|even'),
-    verbs: words(`what|when|where|who|whom|whose|why|which|how|is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had|am|tell|explain|show|give|list|find`)
+    verbs: words('what|when|where|who|whom|whose|why|which|how|is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had|am|tell|explain|show|give|list|find')
   },
   de: {
     opens: opening('und|aber|oder|auch|sonst|was ist mit|wie ist es mit|wie sieht es mit'),
