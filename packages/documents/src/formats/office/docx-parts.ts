@@ -28,6 +28,7 @@ export function commentsOf (parts: Parts): string[] {
   const comments: string[] = []
   let left = MAX_COMMENTS
   let current: { id: string, author: string } | undefined
+  // @keyed none: it lives for the conversion of one document of the configuration; MAX_COMMENTS, MAX_DOCX_BYTES
   let texts: string[] = []
   readParagraphs(part, {
     open (name, attributes) {
@@ -50,6 +51,7 @@ export function commentsOf (parts: Parts): string[] {
 function anchorsOf (part: Buffer | undefined): Map<string, string> {
   // @keyed none: they live for the conversion of one document of a folder of the configuration; MAX_DOCX_BYTES
   const anchors = new Map<string, string>()
+  // @keyed none: it lives for the conversion of one document of the configuration; MAX_COMMENTS, MAX_DOCX_BYTES
   const open = new Set<string>()
   if (part === undefined) return anchors
   readParagraphs(part, {

@@ -49,7 +49,9 @@ async function readBook (archive: Archive): Promise<Book> {
   if (opf === undefined || !archive.has(opf)) throw new Error('it is not an EPUB: it has no package file')
   // @keyed none: they live for the conversion of one document of a folder of the configuration; MAX_PARTS
   const items = new Map<string, { part: string, isContents: boolean, isText: boolean }>()
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_PARTS
   const chapters: string[] = []
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_PARTS
   const facts: [string, string][] = []
   let contents: string | undefined
   let fact: { name: string, text: string } | undefined

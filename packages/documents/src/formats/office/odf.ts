@@ -38,6 +38,7 @@ export function spaceOf (name: string, attributes: Readonly<Record<string, strin
 export class Styles {
   // @keyed none: they live for the conversion of one document of a folder of the configuration; MAX_STYLES
   readonly #parents = new Map<string, string>()
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_STYLES
   readonly #hidden = new Set<string>()
   #current = ''
 

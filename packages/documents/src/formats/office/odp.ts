@@ -16,6 +16,7 @@ export async function splitOdp (bytes: Uint8Array): Promise<SplitFile> {
   const styles = new Styles()
   // @keyed none: they live for the conversion of one document of a folder of the configuration; MAX_SLIDES
   const passages: Passage[] = []
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_ODF_BYTES
   const hidden: number[] = []
   let number = 0
   let slide: Slide | undefined
@@ -24,6 +25,7 @@ export async function splitOdp (bytes: Uint8Array): Promise<SplitFile> {
   let kind: string | undefined
   let lists = 0
   let text: string | undefined
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_ODF_BYTES
   let frame: { text: string, level: number | undefined }[] = []
   let table: string[][] | undefined
   const isSilent = (name: string): boolean => SILENT.has(name) || name === 'annotation'

@@ -13,6 +13,7 @@ export async function splitOds (bytes: Uint8Array): Promise<SplitFile> {
   const archive = await openOdf(bytes)
   const builder = new PassageBuilder()
   const styles = new Styles()
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_ODF_BYTES
   const missing: string[] = []
   let left = MAX_ROWS
   let silent = 0

@@ -32,6 +32,7 @@ export async function splitOdt (bytes: Uint8Array): Promise<SplitFile> {
 async function pageTextsOf (archive: Archive): Promise<Record<'headers' | 'footers', string[]>> {
   // @keyed none: they live for the conversion of one document of a folder of the configuration; MAX_PAGE_TEXT
   const found = { headers: new Set<string>(), footers: new Set<string>() }
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_ODF_BYTES
   let into: Set<string> | undefined
   let text = ''
   let silent = 0
@@ -72,6 +73,7 @@ class TextReader {
   /** What is written below the paragraph that it is in: notes and comments. */
   // @keyed none: they live for the conversion of one document of a folder of the configuration; MAX_XML_DEPTH of xml.ts
   readonly #asides: { text: string, author: string, kind: 'note' | 'comment' }[] = []
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_ODF_BYTES
   #below: string[] = []
   #table: { rows: string[][], first: number, depth: number, hasTitles: boolean } | undefined
   #inAuthor = false

@@ -62,6 +62,7 @@ async function readShapes (archive: Archive, part: string, slide: Slide, takes: 
   let isShown = true
   let silent = 0
   let placeholder: string | undefined
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_PPTX_BYTES
   let paragraphs: { text: string, level: number }[] = []
   let level = 0
   let text = ''

@@ -9,6 +9,8 @@ import type { SplitFile } from '../format.js'
 const MAX_RTF_DEPTH = 1_000
 /** Fonts and styles that are read. */
 const MAX_DEFINITIONS = 10_000
+/** Bytes that are decoded together: characters of East Asia have two. */
+const MAX_RUN = 65_536
 /** Rows of one table that are read. */
 const MAX_TABLE_ROWS = 20_000
 /** Longest text of all page headers and footers, in characters. */
@@ -32,13 +34,16 @@ class RtfReader {
   readonly #builder = new PassageBuilder()
   // @keyed none: they live for the conversion of one document of the configuration; MAX_RTF_DEPTH, MAX_DEFINITIONS
   readonly #stack: State[] = []
+  // @keyed none: it lives for the conversion of one document of the configuration; MAX_DEFINITIONS, MAX_RTF_DEPTH
   readonly #fonts = new Map<number, number>()
+  // @keyed none: it lives for the conversion of one document of the configuration; MAX_DEFINITIONS, MAX_RTF_DEPTH
   readonly #levels = new Map<number, number>()
   #state: State = { target: 'body', hidden: false, codePage: 1252, font: -1, skip: 1, isFontTable: false }
   #documentPage = 1252
   /** The group has begun, and no word of it was read. */
   #isNew = false
   #isStarred = false
+  // @keyed none: it lives for the conversion of one document of the configuration; MAX_DEFINITIONS, MAX_RTF_DEPTH
   #bytes: number[] = []
   /** Characters for older programs that follow a character of Unicode. */
   #toSkip = 0
@@ -60,7 +65,7 @@ class RtfReader {
   take (token: Token): void {
     if (token.kind === 'byte') {
       if (this.#toSkip > 0) this.#toSkip--
-      else if (this.#state.target !== 'silent' && !this.#state.hidden) this.#bytes.push(token.byte)
+      else if (this.#state.target !== 'silent' && !this.#state.hidden && this.#bytes.push(token.byte) >= MAX_RUN) this.#decode()
       this.#isNew = false
       return
     }

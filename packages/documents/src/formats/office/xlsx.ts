@@ -113,7 +113,9 @@ class Runs {
 async function readFormats (archive: Archive, part: string | undefined, from1904: boolean): Promise<NumberFormat[]> {
   // @keyed none: they live for the conversion of one document of a folder of the configuration; MAX_FORMATS
   const codes = new Map<number, string>()
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_XLSX_BYTES
   const made = new Map<number, NumberFormat>()
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_XLSX_BYTES
   const formats: NumberFormat[] = []
   if (part === undefined) return formats
   let inCells = false
@@ -135,8 +137,10 @@ async function readFormats (archive: Archive, part: string | undefined, from1904
 async function readSheet (archive: Archive, part: string, texts: readonly string[], formats: readonly NumberFormat[], maxRows: number): Promise<{ rows: CellRow[], isCut: boolean }> {
   // @keyed none: they live for the conversion of one document of a folder of the configuration; MAX_ROWS, MAX_MERGED
   const rows: CellRow[] = []
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_XLSX_BYTES
   const merged: string[] = []
   let isCut = false
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_XLSX_BYTES
   let cells: (SheetCell | undefined)[] = []
   let number = 0
   let column = -1
