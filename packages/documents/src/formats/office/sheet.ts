@@ -4,7 +4,7 @@ import type { PassageBuilder } from '../../text/passages.js'
 /** Rows and cells of all sheets of a file that are read, and the characters of the cells. */
 const MAX_ROWS = 100_000
 const MAX_CELLS = 500_000
-const MAX_TEXT = 16_000_000
+const MAX_SHEET_TEXT = 16_000_000
 
 /** Longest title of a column, in characters; a longer cell is text. */
 const MAX_TITLE = 80
@@ -32,7 +32,7 @@ export class SheetBudget {
   isSpent = false
   #rows = MAX_ROWS
   #cells = MAX_CELLS
-  #characters = MAX_TEXT
+  #characters = MAX_SHEET_TEXT
 
   /** Whether a cell with this text is read. */
   takeCell (text: string): boolean {
@@ -55,7 +55,7 @@ export class SheetBudget {
 /** The parts of the sheets that are left out, for the log. */
 export function missingOf (hidden: readonly string[], budget: SheetBudget): string | undefined {
   const sheets = hidden.length > 0 ? [`the hidden sheets ${hidden.slice(0, 10).join(', ')}${hidden.length > 10 ? ', …' : ''}`] : []
-  const rest = budget.isSpent ? [`cells past ${MAX_ROWS} rows, ${MAX_CELLS} cells or ${MAX_TEXT} characters`] : []
+  const rest = budget.isSpent ? [`cells past ${MAX_ROWS} rows, ${MAX_CELLS} cells or ${MAX_SHEET_TEXT} characters`] : []
   return sheets.length + rest.length > 0 ? [...sheets, ...rest].join('; ') : undefined
 }
 
