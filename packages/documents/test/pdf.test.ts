@@ -62,7 +62,7 @@ test('two columns whose lines the file has by turns are read one after the other
 test('a page that cannot be read, or is too large, costs only itself; a scan is named', async t => {
   const { lines, log } = warnings()
   const memory = await memoryOf(t, {
-    'pieces.pdf': pdfOf([column(['The heron waits.']), `BT /F1 9 Tf 9 TL ${'(x) Tj T* '.repeat(60_000)}ET`, column(['The otter dives.'])]),
+    'pieces.pdf': pdfOf([column(['The heron waits.']), `BT /F1 9 Tf ${'(x) Tj 1 0 0 1 5 5 Tm '.repeat(60_000)}ET`, column(['The otter dives.'])]),
     'lost.pdf': Buffer.from(pdfOf([column(['The lynx hides.']), column(['Gone.'])]).toString('latin1').replace('/Kids [4 0 R 6 0 R', '/Kids [4 0 R 99 0 R'), 'latin1'),
     'scan.pdf': pdfOf(['q 100 0 0 100 0 0 cm Q', 'q Q', 'q Q'])
   }, { log })
