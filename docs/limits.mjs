@@ -35,7 +35,21 @@ export const limits = {
     ['Pages of a PDF', 'documents: MAX_PAGES', 'pages', 'Later pages are left out.'],
     ['XML of a DOCX file, inflated', 'documents: MAX_DOCX_BYTES', 'bytes', 'The file is left out, with a log line.'],
     ['A part of a PDF file, inflated', 'documents: MAX_PDF_PART_BYTES', 'bytes', 'The file is left out, with a log line.'],
-    ['Columns of a CSV file', 'documents: MAX_COLUMNS', 'columns', 'Later columns are left out.']
+    ['Pieces of text of a PDF page', 'documents: MAX_PAGE_ITEMS', '', 'The page is left out, and named in the log.'],
+    ['Time for a page of a PDF', 'documents: MAX_PAGE_MS', 'ms', 'The page is left out, and named in the log.'],
+    ['Time for all pages of a PDF', 'documents: MAX_PDF_MS', 'ms', 'Later pages are left out, and named in the log.'],
+    ['XML of an Excel file, inflated', 'documents: MAX_XLSX_BYTES', 'bytes', 'The file is left out, with a log line.'],
+    ['XML of a PowerPoint file, inflated', 'documents: MAX_PPTX_BYTES', 'bytes', 'The file is left out, with a log line.'],
+    ['XML of an OpenDocument file, inflated', 'documents: MAX_ODF_BYTES', 'bytes', 'The file is left out, with a log line.'],
+    ['Text of an EPUB, inflated', 'documents: MAX_EPUB_BYTES', 'bytes', 'The file is left out, with a log line.'],
+    ['Parts of a ZIP archive', 'documents/zip: MAX_PARTS', '', 'The file is left out, with a log line.'],
+    ['Levels of XML of a file', 'documents: MAX_XML_DEPTH', '', 'The file is left out, with a log line.'],
+    ['Groups of RTF in one another', 'documents: MAX_RTF_DEPTH', '', 'The file is left out, with a log line.'],
+    ['Rows of all sheets of a file', 'documents: MAX_ROWS', 'rows', 'Later rows are left out, with a log line.'],
+    ['Cells of all sheets of a file', 'documents/sheet: MAX_CELLS', 'cells', 'Later cells are left out, with a log line.'],
+    ['Text of these cells', 'documents: MAX_SHEET_TEXT', 'characters', 'Later cells are left out, with a log line.'],
+    ['Messages of an mbox file', 'documents: MAX_MESSAGES', 'messages', 'Later messages are left out, with a log line.'],
+    ['Columns of a sheet or CSV file', 'documents: MAX_COLUMNS', 'columns', 'Later columns are left out.']
   ],
   Requests: [
     ['Size of a request body', 'core: BODY_BYTES', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `service.limits.body`, or `bodyLimit` of the plugin.'],
