@@ -15,9 +15,11 @@ function warnings (): { lines: Warning[], log: never } {
 test('the lines of forms and invoices stay lines, with whole figures; titles of columns are those of the rows', async t => {
   const wide = (y: number, ...cells: string[]): Placed[] => cells.map((text, at) => [72 + at * 130, y, text])
   const memory = await memoryOf(t, {
+    'form.pdf': Buffer.from(pdfOf([[...wide(720, 'Name:'), ...wide(706, 'Licence', 'B 4711 XY')]]).toString('latin1').replace('/Type /Page /', '/Type /Page /Annots [<< /Type /Annot /Subtype /Widget /FT /Tx /T (name) /V (Ida Huber) /Rect [200 716 300 732] >> << /Type /Annot /Subtype /Widget /FT /Btn /T (agree) /V /Off /Rect [1 1 2 2] >>] /'), 'latin1'),
     'estimate.pdf': pdfOf([column(['Insured name Gabriel Ruiz Year 2022', 'Claim no SF-1008 Make Jeep', 'Phone (425) 111-1111 Trim Limited', 'Odometer reading at the time of the visit to the shop 9,800', 'Sales tax 10.20% 278.46', 'Grand total 5,738'])]),
     'invoice.pdf': pdfOf([[...wide(720, 'Invoice number:', 'A-7741'), ...wide(706, 'Customer', 'Ida Huber'), ...wide(670, 'Item', 'Quantity', 'Price'), ...wide(656, 'Roof tiles', '1,200', '3,480.00'), ...wide(642, 'Gutter', '12', '96.50')]])
   })
+  t.equal(await memory.read('form.pdf'), '- Name: Ida Huber\n- Licence: B 4711 XY')
   t.equal(await memory.read('estimate.pdf'), '- Insured name Gabriel Ruiz Year 2022\n- Claim no SF-1008 Make Jeep\n- Phone (425) 111-1111 Trim Limited\n- Odometer reading at the time of the visit to the shop 9,800\n- Sales tax 10.20% 278.46\n- Grand total 5,738')
   t.equal((await memory.read('invoice.pdf'))?.replace(/\n{2,}/g, '\n\n'), '- Invoice number: A-7741\n- Customer: Ida Huber\n\nItem | Quantity | Price\n--- | --- | ---\nRoof tiles | 1,200 | 3,480.00\nGutter | 12 | 96.50')
 })
