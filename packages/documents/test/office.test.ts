@@ -16,7 +16,7 @@ test('each sheet of a workbook is a heading; cells have the text that they show'
     row(6, '<c t="str"><f>A4&amp;"!"</f><v>Total</v></c>', '<c s="5"><f>SUM(B4:B5)</f><v>11545.6</v></c>', '<c s="6"><v>46096</v></c>', '<c t="b"><v>1</v></c>') +
     row(7, '<c t="s"><v>9999</v></c>', '<c t="e"><v>#DIV/0!</v></c>', '<c s="8"><v>0.3958333333333333</v></c>', '<c s="7"><v>0.5</v></c>')
   const memory = await memoryOf(t, {
-    'budget.xlsx': await xlsx({ 'Costs &amp; more': costs, Contract: inlineRows([['', 'Offer number:', 'A-7741'], ['', 'Customer', 'Ida Huber'], ['', 'Deposit', 400]], 2), '!Codes': inlineRows([['launch code']]) }, { shared, styles: STYLES, 'xl/vbaProject.bin': 'Attack' }),
+    'budget.xlsx': await xlsx({ 'Costs &amp; more': costs, Contract: inlineRows([['', 'Offer number:', 'A-7741'], ['', 'Customer', 'Ida Huber'], ['', 'Deposit', 400]], 2), '!Codes': inlineRows([['launch code']]) }, { shared, styles: STYLES, 'xl/vbaProject.bin': 'Attack', 'xl/worksheets/_rels/sheet2.xml.rels': relations('r1 comments ../comments1.xml'), 'xl/comments1.xml': '<comments><authors><author>Mara</author><author>tc={1}</author></authors><commentList><comment ref="C3" authorId="0"><text><r><t>Ask </t></r><r><t>her.</t></r></text></comment><comment ref="C4" authorId="1"><text><t>[Threaded comment] Your version of Excel. Comment: Paid?</t></text></comment></commentList></comments>' }),
     'merged.xlsx': await xlsx({ Shifts: inlineRows([['Day', 'Name', 'Phone'], ['Monday', 'Ida', 'x'], ['', 'Mara', 'y']]) + '</sheetData><mergeCells><mergeCell ref="A2:A3"/><mergeCell ref="A4:A1048576"/></mergeCells></worksheet>' }),
     'prefixed.xlsx': await archive({
       '_rels/.rels': relations('r1 officeDocument /xl/book.xml'),
@@ -39,7 +39,10 @@ Contract
 
 - Offer number: A-7741
 - Customer: Ida Huber
-- Deposit: 400`)
+- Deposit: 400
+
+- Comment by Mara on C3: Ask her.
+- Comment on C4: Paid?`)
   t.match(await memory.search({ query: 'roof repair amount', limit: 1, threshold: 0 }), [{ metadata: { source: 'budget.xlsx', heading: 'Costs & more', row: '1-7' } }])
   t.equal(await memory.read('merged.xlsx'), 'Shifts\n\n- Monday: Name: Ida; Phone: x\n- Monday: Name: Mara; Phone: y')
   t.equal(await memory.read('prefixed.xlsx'), 'One\n\n- Opened: 01.01.1904')

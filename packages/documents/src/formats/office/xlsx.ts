@@ -1,3 +1,4 @@
+import { cellCommentsOf } from './cell-comments.js'
 import { addSheet, missingOf, SheetBudget, type CellRow, type SheetCell } from './sheet.js'
 import { mainPart, relationsOf } from './relations.js'
 import { numberFormat, plainNumber, type NumberFormat } from './number-format.js'
@@ -40,6 +41,8 @@ export async function splitXlsx (bytes: Uint8Array): Promise<SplitFile> {
     const rows = await readSheet(archive, part, texts, formats, budget)
     builder.heading(1, name, 1)
     addSheet(builder, rows)
+    const last = rows.at(-1)?.last ?? 1
+    for (const comment of await cellCommentsOf(archive, part)) builder.line(`- ${comment}`, last)
   }
   return { passages: builder.finish(), missing: missingOf(hiddenSheets, budget) }
 }
