@@ -8,10 +8,12 @@ export interface Item {
   readonly width?: number
   readonly height?: number
   readonly hasEOL?: boolean
+  /** `rtl` for text that runs to the left. */
+  readonly dir?: string
 }
 
 /** A part of a line; the space before it is wide. */
-export interface Cell { text: string, readonly left: number, right: number }
+export interface Cell { text: string, left: number, right: number }
 
 /** The height is that of most of its letters. */
 export interface Line { readonly cells: Cell[], readonly y: number, height: number }
@@ -39,7 +41,7 @@ export function linesOf (items: readonly Item[]): Line[] {
   let longest = 0
   let ended = true
   let space = false
-  for (const { str, transform = [], width = 0, height = 0, hasEOL = false } of items) {
+  for (const { str, transform = [], width = 0, height = 0, hasEOL = false, dir } of items) {
     if (str === undefined) continue
     const [x = 0, y = 0] = transform.slice(4)
     if (str.trim() === '') {
@@ -49,15 +51,16 @@ export function linesOf (items: readonly Item[]): Line[] {
     }
     const last: Cell | undefined = line?.cells.at(-1)
     const size = height > 0 ? height : line?.height ?? 1
-    if (line === undefined || last === undefined || ended || Math.abs(y - line.y) > SAME_LINE * Math.max(size, line.height) || x < last.right - 2 * size) {
+    if (line === undefined || last === undefined || ended || Math.abs(y - line.y) > SAME_LINE * Math.max(size, line.height) || (dir !== 'rtl' && x < last.right - 2 * size)) {
       line = { cells: [{ text: str, left: x, right: x + width }], y, height: size }
       lines.push(line)
       longest = str.length
     } else {
-      const gap = x - last.right
+      const gap = dir === 'rtl' ? last.left - x - width : x - last.right
       if (gap > CELL_GAP * size) line.cells.push({ text: str, left: x, right: x + width })
       else {
         last.text += (space || gap > WORD_GAP * size) && !/\s$/.test(last.text) && !/^\s/.test(str) ? ` ${str}` : str
+        last.left = Math.min(last.left, x)
         last.right = Math.max(last.right, x + width)
       }
       // a bullet or an index has other letters
