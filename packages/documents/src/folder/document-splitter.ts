@@ -2,15 +2,15 @@ import { on } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '@polyvac/core'
 import { deadlineSignal, isMissingThread } from '@polyvac/core/plugin'
-import { damageOf } from '../formats/formats.js'
-import type { Passage } from '../formats/passages.js'
+import type { Passage } from '../text/passages.js'
 import { splitDocument } from '../formats/split-document.js'
 import type { SplitJob, SplitPart } from '../formats/split-thread.js'
+import { damageOf } from '../formats/table.js'
 
 /** A longer document, in characters, is split in a thread, since splitting it would block the event loop. */
 const MAX_SPLIT_IN_PLACE = 16 * 1024
 
-/** Longest time for splitting a document, in ms; a hostile one may need hours. */
+/** Longest time for splitting a document, or until its next part, in ms; a hostile one may need hours. */
 const MAX_SPLIT_MS = 20_000
 
 /** Heap of the thread, in MiB. */
@@ -50,17 +50,24 @@ export class DocumentSplitter {
       })
       const parts = on(thread, 'message', { signal: limit.signal }) as AsyncIterableIterator<[SplitPart]>
       thread.postMessage({ source, text } satisfies SplitJob)
-      for await (const [{ passages: some, end, leftOut, problem }] of parts) {
+      for await (const [{ passages: some, end, leftOut, missing, problem }] of parts) {
+        limit.renew()
         if (problem !== undefined) this.#logDamage(source, problem)
         passages.push(...some)
         if (!end) continue
+        if (missing !== undefined) this.#log.warn({ source, missing }, 'a part of the file is left out')
         if (leftOut > 0) this.#log.warn({ source, leftOut }, 'the end of the file is left out: it has too many passages')
         return passages
       }
     } catch (err) {
       await this.close()
       signal.throwIfAborted()
-      this.#logProblem(source, limit.signal.aborted ? 'it takes too long' : reasonOf(err))
+      const reason = limit.signal.aborted ? 'it takes too long' : reasonOf(err)
+      if (passages.length > 0) {
+        this.#log.warn({ source, missing: `what follows its first ${passages.length} passages: ${reason}` }, 'a part of the file is left out')
+        return passages
+      }
+      this.#logProblem(source, reason)
       if (limit.signal.aborted) return undefined
     } finally {
       limit.end()

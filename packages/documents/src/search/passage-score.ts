@@ -5,7 +5,7 @@ import {
 } from './parameters.js'
 import { GENERAL_WORDS } from '../language/stop-words.js'
 import { queryWords, spaced, WORD } from '../language/terms.js'
-import type { Passage } from '../formats/passages.js'
+import type { Passage } from '../text/passages.js'
 import { WordLikeness } from './word-likeness.js'
 
 /** How well a passage matches a query, each 0 to 1 unless a comment states otherwise. */
@@ -23,7 +23,7 @@ export interface PassageFit {
   /** The share of the weight of the terms in the sentence that has most of them, and in it and its neighbour. */
   readonly sentence: number
   readonly pair: number
-  /** The share of the weight of the terms, with words that are near in meaning, in the passage and in one sentence. */
+  /** The share of the weight of the terms, with words near in meaning: in the text or its heading, and in a sentence. */
   readonly meant: number
   readonly sentenceMeant: number
   /** The shares of the last heading and of the file name. */
@@ -98,9 +98,9 @@ export class PassageScorer {
   }
 
   fit ({ source, heading, content }: Pick<Passage, 'heading' | 'content'> & { readonly source: string }, likeness?: number): PassageFit {
-    const { positions, shares, words, ...sentences } = this.#read(content)
     const headings = heading.split(' > ')
     const last = this.#matcher.termsIn(headings.at(-1) as string)
+    const { positions, shares, words, ...sentences } = this.#read(content, last)
     const name = this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))
     const above = this.#matcher.termsIn(headings.slice(0, -1).join(' '))
     let found = 0
@@ -132,8 +132,11 @@ export class PassageScorer {
     }
   }
 
-  /** The positions of each term in a text, its number of words, and what its best sentences have. */
-  #read (content: string): Pick<PassageFit, 'words' | 'sentence' | 'pair' | 'meant' | 'sentenceMeant'> &
+  /**
+   * The positions of each term in a text, its number of words, and what its best sentences have.
+   * @param heading the terms of the heading above it
+   */
+  #read (content: string, heading: ReadonlyMap<number, number>): Pick<PassageFit, 'words' | 'sentence' | 'pair' | 'meant' | 'sentenceMeant'> &
     { positions: readonly (number[] | undefined)[], shares: readonly (number | undefined)[] } {
     const text = spaced(content)
     const positions: (number[] | undefined)[] = []
@@ -178,7 +181,7 @@ export class PassageScorer {
       }
     }
     endSentence()
-    for (const [term, share] of inText.entries()) raise(nearInText, term, share)
+    for (const [term, share] of inText.entries()) raise(nearInText, term, Math.max(share, heading.get(term) ?? 0))
     return { positions, shares, words, sentence, pair, meant: this.#sum(nearInText), sentenceMeant }
   }
 
