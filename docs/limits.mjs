@@ -21,7 +21,7 @@ export const limits = {
     ['Passages that a search compares in full, the first ones by BM25', 'documents/ranking: MAX_COMPARED', '', 'Later ones are not found; with a higher `limit`, as many as it asks for.'],
     ['Words of a query that are looked up, the first ones', 'documents: MAX_TERMS', '', 'The others are ignored.'],
     ['Words of a query that are corrected, the first ones', 'documents: MAX_CORRECTED', '', 'The others are searched for as they are written.'],
-    ['Words of a query whose lists of passages are read, the rarest ones', 'documents: MAX_READ', '', 'The others count only for the order and the score of the passages found.'],
+    ['Words of a query whose lists of passages are read, the rarest ones', 'documents/match-expression: MAX_READ', '', 'The others count only for the order and the score of the passages found.'],
     ['Passages in these lists', 'documents/match-expression: MAX_ENTRIES', 'passages', 'The lists of the commonest words are not read; the rarest one always is.'],
     ['Words of the index that a misspelled word is compared with', 'documents/spelling: MAX_COMPARED', '', 'The others are left out.'],
     ['Passages whose vectors are compared in full, the nearest ones by one bit for each number', 'documents/vectors: MAX_COMPARED', '', 'Farther ones are found by their words.'],
