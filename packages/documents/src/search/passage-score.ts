@@ -63,7 +63,7 @@ export function orderOf (fit: PassageFit, hasCode: boolean): number {
 export function probabilityOf (fit: PassageFit, passages: number): number {
   const sum = LOGISTIC.bm25 * fit.bm25 + LOGISTIC.proximity * fit.proximity + LOGISTIC.heading * fit.heading +
     LOGISTIC.sentence * fit.sentence + LOGISTIC.meant * fit.meant + LOGISTIC.sentenceMeant * fit.sentenceMeant +
-    LOGISTIC.name * fit.name + LOGISTIC.coverage * fit.found / (fit.found + fit.missing) +
+    LOGISTIC.last * fit.last + LOGISTIC.name * fit.name + LOGISTIC.coverage * fit.found / (fit.found + fit.missing) +
     LOGISTIC.found * fit.found + LOGISTIC.missing * fit.missing + LOGISTIC.perTerm / Math.max(1, fit.terms) +
     LOGISTIC.words * Math.log(fit.words + MORE_WORDS) + LOGISTIC.passages * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant -
     (fit.hasAbsentName ? ABSENT_NAME : 0)
