@@ -1,10 +1,10 @@
-import { isUtf8 } from 'node:buffer'
 import { opendir, realpath, stat } from 'node:fs/promises'
 import type { Dirent } from 'node:fs'
 import { extname, join, sep } from 'node:path'
 import ignore from 'ignore'
 import { readBoundedFile, unlessAborted, within } from '@polyvac/core/plugin'
 import { PARSERS } from '../formats/formats.js'
+import { decodeText } from './encodings.js'
 import type { FolderSettings } from './folder-options.js'
 
 export interface FoundFile {
@@ -133,37 +133,10 @@ export async function readDocument ({ path, source }: Pick<FoundFile, 'path' | '
     return UNREADABLE
   }
   if (extname(source).toLowerCase() in PARSERS) return new Uint8Array(bytes)
-  const text = decodeText(bytes)
-  if (text === undefined) settings.warnOnce(source, { source }, 'file left out: it is not text')
-  return text?.replaceAll('\0', ' ')
-}
-
-/** UTF-16 or UTF-8 by a byte order mark, UTF-8, or windows-1252; undefined for what is not text. */
-function decodeText (bytes: Buffer): string | undefined {
-  const mark = bytes.subarray(0, 3).toString('hex')
-  if (mark.startsWith('fffe')) return new TextDecoder('utf-16le').decode(bytes)
-  if (mark.startsWith('feff')) return new TextDecoder('utf-16be').decode(bytes)
-  if (bytes.subarray(0, 8_192).includes(0)) return undefined
-  const text = new TextDecoder('utf-8').decode(bytes)
-  return isUtf8(bytes) || mark === 'efbbbf' || hasMoreLetters(text) ? text : decodeWindows1252(bytes)
-}
-
-/** Whether text beyond ASCII is rather UTF-8 with some damage, such as a letter that was cut, than another encoding. */
-function hasMoreLetters (text: string): boolean {
-  let letters = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code > 0x7f) letters += code === 0xfffd ? -1 : 1
-  }
-  return letters > 0
-}
-
-/** The characters of windows-1252 that Latin-1 does not have, from 0x80 on. */
-const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
-
-/** Some releases of Node.js decode 0x80 to 0x9f as Latin-1. */
-function decodeWindows1252 (bytes: Buffer): string {
-  return bytes.toString('latin1').replace(/[\x80-\x9f]/g, control => WINDOWS_1252[control.charCodeAt(0) - 0x80] as string)
+  const decoded = decodeText(bytes, settings.encoding)
+  if (decoded === undefined) settings.warnOnce(source, { source }, 'file left out: it is not text')
+  else if (decoded.encoding !== 'utf-8') settings.noteEncoding(decoded.encoding, source)
+  return decoded?.text.replaceAll('\0', ' ')
 }
 
 /** Whether a path, all links followed, lies within the folder. */
