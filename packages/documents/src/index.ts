@@ -8,7 +8,7 @@ export { combineMemories } from './folder/combine-memories.js'
 export { PassageIndex } from './search/passage-index.js'
 export type { FoundPassage, IndexedDocument } from './search/passage-index.js'
 export { splitDocument } from './formats/split-document.js'
-export type { Passage } from './formats/passages.js'
+export type { Passage } from './text/passages.js'
 export type { QueryTerm, QueryTerms, WeightedMemory } from './search/query-terms.js'
 export {
   ClosedError, FolderNotFoundError, IndexFileError, IndexNotOursError, InvalidOptionError, InvalidSearchError,

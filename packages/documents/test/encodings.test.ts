@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { decodeText } from '../src/folder/encodings.js'
+import { decodeText } from '../src/text/encodings.js'
 import { memoryOf } from './fixtures/folder.js'
 
 const tables = new Map<string, Map<string, number[]>>()

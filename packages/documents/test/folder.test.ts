@@ -39,7 +39,7 @@ test('a folder without documents is logged once, with the extensions', async t =
   const memory = await memoryOf(t, { 'a.rst': 'Text.', 'empty.md': '' }, { log })
   await memory.refresh()
   t.equal(lines.length, 1)
-  t.match(lines[0], { folder: /docs$/, extensions: ['.csv', '.docx', '.html', '.ipynb', '.md', '.mdx', '.pdf', '.txt'], message: /^no documents found/ })
+  t.match(lines[0], { folder: /docs$/, extensions: ['.csv', '.docx', '.htm', '.html', '.ipynb', '.markdown', '.md', '.mdx', '.pdf', '.tsv', '.txt'], message: /^no documents found/ })
 })
 
 test('a search before the first index waits for it, until its signal fires', async t => {

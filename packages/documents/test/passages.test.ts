@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { splitDocument } from '../src/index.js'
 import { watchLoop } from '../../../test/fixtures/loop-watch.js'
-import { unitsOf } from '../src/formats/prose.js'
+import { unitsOf } from '../src/text/prose.js'
 
 test('a passage is the text of one heading, with its lines', async t => {
   const passages = splitDocument('a.md', '# Guide\n\nFirst.\n\n## Cancel a task\n\nPost it.\nThen wait.\n')

@@ -5,13 +5,13 @@ import {
   MAX_CODE, MAX_CODE_BLOCKS, MAX_DISTANCE, NEXT_HIT_SHARE, OPENING_BONUS, OPENING_SENTENCES, OPENING_WORDS, OWN_SHARE, SAME_SHARE, SCORE_SHARE,
   SHORT_PASSAGE, WEAKEST_SHARE, WHOLE_SHARE
 } from './parameters.js'
-import { MAX_SENTENCE, SENTENCE_MARK } from '../formats/plain-text.js'
-import { unitsOf } from '../formats/prose.js'
+import { MAX_SENTENCE, SENTENCE_MARK } from '../text/plain-text.js'
+import { unitsOf } from '../text/prose.js'
 import { asksForCode } from '../search/question.js'
 import { GENERAL_WORDS } from '../language/stop-words.js'
 import { TermMatcher, type QueryTerms } from '../search/query-terms.js'
 import { rawWords } from '../language/terms.js'
-import type { Unit } from '../formats/unit.js'
+import type { Unit } from '../text/unit.js'
 
 /** Scripts whose sentences end without a mark, or whose words have few letters. */
 const UNMARKED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u

@@ -1,7 +1,7 @@
 import type { Hit } from '@polyvac/core'
 import { yieldToEventLoop } from '@polyvac/core/plugin'
 import { languageOf, stemOf, stopWordsOf, type Language } from '../language/languages.js'
-import { plainText, sentencesOf } from '../formats/plain-text.js'
+import { plainText, sentencesOf } from '../text/plain-text.js'
 import { partsOf, rawWords } from '../language/terms.js'
 
 /** Characters of an answer that are checked: models seldom write more. */

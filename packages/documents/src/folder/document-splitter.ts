@@ -2,10 +2,10 @@ import { on } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '@polyvac/core'
 import { deadlineSignal, isMissingThread } from '@polyvac/core/plugin'
-import { damageOf } from '../formats/formats.js'
-import type { Passage } from '../formats/passages.js'
+import type { Passage } from '../text/passages.js'
 import { splitDocument } from '../formats/split-document.js'
 import type { SplitJob, SplitPart } from '../formats/split-thread.js'
+import { damageOf } from '../formats/table.js'
 
 /** A longer document, in characters, is split in a thread, since splitting it would block the event loop. */
 const MAX_SPLIT_IN_PLACE = 16 * 1024
@@ -50,10 +50,11 @@ export class DocumentSplitter {
       })
       const parts = on(thread, 'message', { signal: limit.signal }) as AsyncIterableIterator<[SplitPart]>
       thread.postMessage({ source, text } satisfies SplitJob)
-      for await (const [{ passages: some, end, leftOut, problem }] of parts) {
+      for await (const [{ passages: some, end, leftOut, missing, problem }] of parts) {
         if (problem !== undefined) this.#logDamage(source, problem)
         passages.push(...some)
         if (!end) continue
+        if (missing !== undefined) this.#log.warn({ source, missing }, 'a part of the file is left out')
         if (leftOut > 0) this.#log.warn({ source, leftOut }, 'the end of the file is left out: it has too many passages')
         return passages
       }

@@ -3,8 +3,8 @@ import type { Dirent } from 'node:fs'
 import { extname, join, sep } from 'node:path'
 import ignore from 'ignore'
 import { readBoundedFile, unlessAborted, within } from '@polyvac/core/plugin'
-import { PARSERS } from '../formats/formats.js'
-import { decodeText } from './encodings.js'
+import { formatOf, isBytes } from '../formats/table.js'
+import { decodeText } from '../text/encodings.js'
 import type { FolderSettings } from './folder-options.js'
 
 export interface FoundFile {
@@ -132,7 +132,7 @@ export async function readDocument ({ path, source }: Pick<FoundFile, 'path' | '
     if (code !== 'ENOENT') settings.warnOnce(`${source} ${code ?? message}`, { source, code, reason: message }, 'file cannot be read, left out')
     return UNREADABLE
   }
-  if (extname(source).toLowerCase() in PARSERS) return new Uint8Array(bytes)
+  if (isBytes(formatOf(source))) return new Uint8Array(bytes)
   const decoded = decodeText(bytes, settings.encoding)
   if (decoded === undefined) settings.warnOnce(source, { source }, 'file left out: it is not text')
   else if (decoded.encoding !== 'utf-8') settings.noteEncoding(decoded.encoding, source)

@@ -1,10 +1,9 @@
 import { isCorrupt } from '@polyvac/sqlite'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { unlessAborted } from '@polyvac/core/plugin'
 import type { Hit, Memory, MemoryDocument, MemoryQuery } from '@polyvac/core'
 import { ClosedError } from '../errors.js'
-import { mimeTypeOf } from '../formats/split-document.js'
-import { placeName, PARSERS } from '../formats/formats.js'
+import { formatOf, isBytes, mimeTypeOf, placeName } from '../formats/table.js'
 import { leadsInside, readDocument, UNREADABLE } from './files.js'
 import { folderSettings, type FolderOptions, type FolderSettings } from './folder-options.js'
 import { FolderEmbedding } from './folder-embedding.js'
@@ -136,7 +135,7 @@ export class FolderMemory implements Memory, WeightedMemory {
     const path = join(this.#settings.root, uri)
     // a link may have replaced the file since it was indexed
     if (!await leadsInside(path, this.#settings.root)) return undefined
-    if (extname(uri).toLowerCase() in PARSERS) return await this.#repairing(() => this.#index.textOf(uri))
+    if (isBytes(formatOf(uri))) return await this.#repairing(() => this.#index.textOf(uri))
     const text = await readDocument({ source: uri, path }, this.#settings)
     return text === UNREADABLE ? undefined : text as string | undefined
   }

@@ -5,11 +5,11 @@ import type { Log, VacConfig } from '@polyvac/core'
 import {
   callback, flag, integer, milliseconds, optional, readOptions, required, silentLog, text, texts, withMethod, type OptionRules
 } from '@polyvac/core/plugin'
-import { PARSERS } from '../formats/formats.js'
-import { isEncoding } from './encodings.js'
+import { DEFAULT_EXTENSIONS, packagesFor } from '../formats/table.js'
+import { isEncoding } from '../text/encodings.js'
 import { FolderNotFoundError, InvalidOptionError } from '../errors.js'
 import { PORT } from '../model/model-server.js'
-import { packageRequire } from '../formats/package-require.js'
+import { packageRequire } from '../package-require.js'
 
 /** Progress of the first index or a refresh. `files` and `passages` are totals so far. */
 export interface IndexProgress {
@@ -34,9 +34,9 @@ export interface FolderOptions {
   /** The folder; relative to the working directory. */
   readonly path: string
   /**
-   * Extensions of the files to index, with the dot. Default `.md .mdx .txt .html .pdf .docx
-   * .csv .ipynb`. JSON, YAML and source code are read where they are named: configuration may hold secrets. Others are
-   * read as plain text. PDF needs the package `unpdf`, DOCX `mammoth`.
+   * Extensions of the files to index, with the dot. Default: those of the README, without JSON, YAML and source code,
+   * which are read where they are named: configuration may hold secrets. Unknown ones are read as plain text. Some
+   * formats need an optional package.
    */
   readonly extensions?: readonly string[] | undefined
   /**
@@ -108,7 +108,7 @@ const MAX_WARNINGS = 1_000
 /** Types, bounds and defaults of the options. */
 export const FOLDER_OPTIONS = {
   path: required(text()),
-  extensions: optional('a list of extensions with their dot, such as [".md"]', isExtensions, ['.md', '.mdx', '.txt', '.html', '.pdf', '.docx', '.csv', '.ipynb']),
+  extensions: optional('a list of extensions with their dot, such as [".md"]', isExtensions, DEFAULT_EXTENSIONS),
   ignore: texts([]),
   indexFile: text(),
   k: integer(6, { max: 100 }),
@@ -140,7 +140,7 @@ export async function folderSettings (options: FolderOptions): Promise<FolderSet
   const root = await realFolder(path)
   const lower = [...new Set(extensions.map(extension => extension.toLowerCase()))].sort()
   // files that needed a missing parser are read once it is installed
-  const parsers = Object.entries(PARSERS).filter(([extension, name]) => lower.includes(extension) && isInstalled(name)).map(([, name]) => name)
+  const parsers = packagesFor(lower).filter(isInstalled)
   const key = createHash('sha256').update(JSON.stringify([root, lower, ignore, maxFileBytes, maxFiles, parsers, ...encoding === undefined ? [] : [encoding]])).digest('hex').slice(0, 16)
   return {
     root,

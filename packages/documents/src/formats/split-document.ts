@@ -1,72 +1,16 @@
-import { extname } from 'node:path'
-import { splitCode, splitCsv, splitKeys, splitNotebook } from './formats.js'
-import { splitHtml } from './html.js'
-import { splitMarkdown } from './markdown.js'
-import { PassageBuilder, type Passage } from './passages.js'
+import { formatOf, isBytes } from './table.js'
+import { splitText } from './plain/text.js'
+import type { Passage } from '../text/passages.js'
 
 /** Raised when the same file gives other passages: older indexes are then rebuilt. */
 export const SPLITTER_VERSION = 10
-
-/** A longer first line of a plain text, in characters, is not its title. */
-const MAX_TITLE = 80
-
-/** The date or time that begins a line of a chat or log. */
-const STAMP = /^\[?(?:(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})(?:(?:T|,? )\d{1,2}:\d{2}(?::\d{2})?)?|\d{1,2}:\d{2}(?::\d{2})?)(?=[\s\],;:Z–-])/
-/** A paragraph with fewer such lines in one form is not a chat or log. */
-const MIN_STAMPS = 3
-
-const SOURCE_CODE: ReadonlySet<string> = new Set(`.js .mjs .cjs .jsx .ts .mts .cts .tsx .py .rb .go .rs .java .kt .c .h .cc .cpp .hpp
-.cs .php .swift .scala .sh .bash .sql .lua .pl .r .css .scss .vue .svelte .toml .ini .proto`.split(/\s+/))
 
 /**
  * Splits a document into passages, by the extension of its file; an unknown one is plain text.
  * @example const passages = splitDocument('guide.md', '# Install\n\nRun npm install.')
  */
 export function splitDocument (source: string, text: string): Passage[] {
-  switch (extname(source).toLowerCase()) {
-    case '.md': case '.markdown': return splitMarkdown(text)
-    case '.mdx': return splitMarkdown(text, true)
-    case '.html': case '.htm': return splitHtml(text)
-    case '.csv': case '.tsv': return splitCsv(text)
-    case '.json': case '.yaml': case '.yml': return splitKeys(text)
-    case '.ipynb': return splitNotebook(text)
-    default: return SOURCE_CODE.has(extname(source).toLowerCase()) ? splitCode(text, extname(source).slice(1)) : splitText(text)
-  }
-}
-
-/** The first line is the title where a blank line and text follow it, and it does not end like a sentence. */
-function splitText (text: string): Passage[] {
-  const builder = new PassageBuilder()
-  const lines = text.split(/\r?\n/)
-  const start = lines.findIndex(line => line.trim() !== '')
-  const title = lines[start]?.trim() ?? ''
-  const isTitle = title.length <= MAX_TITLE && /^[\p{L}\p{N}](?:.*[^\p{P}])?$/u.test(title) && lines[start + 1]?.trim() === '' && lines.slice(start + 1).some(line => line.trim() !== '')
-  if (isTitle) builder.heading(1, title, start + 1)
-  const from = isTitle ? start + 1 : 0
-  for (const [index, line] of withEntries(lines.slice(from)).entries()) builder.line(line, from + index + 1)
-  return builder.finish()
-}
-
-/** The lines that begin with a date or time of one form become list items, where a paragraph has several of them. */
-function withEntries (lines: readonly string[]): string[] {
-  const out: string[] = []
-  for (let start = 0; start < lines.length;) {
-    let end = start + 1
-    while (end < lines.length && (lines[end] as string).trim() !== '') end++
-    const forms = lines.slice(start, end).map(line => STAMP.exec(line)?.[0].replace(/\d+/g, '0'))
-    const form = forms.find(one => one !== undefined)
-    const isLog = form !== undefined && forms.filter(one => one === form).length >= MIN_STAMPS
-    for (let at = start; at < end; at++) out.push(isLog && forms[at - start] === form ? `- ${lines[at] as string}` : lines[at] as string)
-    start = end
-  }
-  return out
-}
-
-/** The media type of a document, by its extension. */
-export function mimeTypeOf (source: string): string {
-  switch (extname(source).toLowerCase()) {
-    case '.md': case '.markdown': case '.mdx': return 'text/markdown'
-    case '.html': case '.htm': return 'text/html'
-    default: return 'text/plain'
-  }
+  const format = formatOf(source)
+  // the text of a PDF file, for one, is no longer one
+  return isBytes(format) ? splitText(text) : format.split(text, source)
 }

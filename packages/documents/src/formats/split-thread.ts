@@ -1,10 +1,10 @@
 // Runs in a thread of document-splitter.ts: it splits one document after the other, and sends the passages in parts.
 import { parentPort } from 'node:worker_threads'
-import { extname } from 'node:path'
 import { isMissingModule } from '@polyvac/core/plugin'
-import { damageOf, PARSERS, splitBinary } from './formats.js'
+import type { SplitFile } from './format.js'
 import { splitDocument } from './split-document.js'
-import type { Passage } from './passages.js'
+import { damageOf, formatOf, isBytes } from './table.js'
+import type { Passage } from '../text/passages.js'
 
 /** Passages of one message: reading a message blocks the event loop of the receiver. */
 const PART = 200
@@ -16,19 +16,19 @@ const MAX_PASSAGES = 20_000
 export interface SplitJob { readonly source: string, readonly text: string | Uint8Array }
 
 /** The last part of a document has `end`. */
-export interface SplitPart { readonly passages: Passage[], readonly end: boolean, readonly leftOut: number, readonly problem?: string }
+export interface SplitPart { readonly passages: Passage[], readonly end: boolean, readonly leftOut: number, readonly missing?: string | undefined, readonly problem?: string }
 
 parentPort?.on('message', (job: SplitJob) => { void split(job) })
 
 /** Posts the passages of a document in parts, or its problem. It never rejects. */
 async function split ({ source, text }: SplitJob): Promise<void> {
   let all: Passage[]
+  let missing: string | undefined
   try {
-    const damage = typeof text === 'string' ? damageOf(source, text) : undefined
-    if (damage !== undefined) throw new Error(damage)
-    all = typeof text === 'string' ? splitDocument(source, text) : await splitBinary(source, text)
+    ({ passages: all, missing } = typeof text === 'string' ? splitText(source, text) : await splitBytes(source, text))
   } catch (err) {
-    const parser = PARSERS[extname(source).toLowerCase()]
+    const format = formatOf(source)
+    const parser = isBytes(format) ? format.package : undefined
     // a parser that is installed may itself lack a package
     const problem = parser !== undefined && isMissingModule(err, parser) ? `install ${parser} to read it` : (err as Error).message
     parentPort?.postMessage({ passages: [], end: true, leftOut: 0, problem } satisfies SplitPart)
@@ -38,7 +38,19 @@ async function split ({ source, text }: SplitJob): Promise<void> {
   all.length -= leftOut
   for (let at = 0; ; at += PART) {
     const end = at + PART >= all.length
-    parentPort?.postMessage({ passages: all.slice(at, at + PART), end, leftOut } satisfies SplitPart)
+    parentPort?.postMessage({ passages: all.slice(at, at + PART), end, leftOut, missing: end ? missing : undefined } satisfies SplitPart)
     if (end) return
   }
+}
+
+function splitText (source: string, text: string): SplitFile {
+  const damage = damageOf(source, text)
+  if (damage !== undefined) throw new Error(damage)
+  return { passages: splitDocument(source, text) }
+}
+
+async function splitBytes (source: string, bytes: Uint8Array): Promise<SplitFile> {
+  const format = formatOf(source)
+  if (!isBytes(format)) throw new TypeError(`${source} is a file of text`)
+  return await (await format.load())(bytes)
 }

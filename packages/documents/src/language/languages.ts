@@ -1,6 +1,6 @@
 import { isMissingModule } from '@polyvac/core/plugin'
 import { stemmer as stemEnglish } from 'stemmer'
-import { packageRequire } from '../formats/package-require.js'
+import { packageRequire } from '../package-require.js'
 import { STOP_WORDS } from './stop-words.js'
 
 /** Languages with stop words, and with stemmers where they have endings; all other text is indexed without stems. */

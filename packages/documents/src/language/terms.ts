@@ -1,6 +1,6 @@
 import { irregularForms } from './irregular-forms.js'
 import { languageOf, stemOf, stopWordsOf, withoutMarks, type Language } from './languages.js'
-import { INVISIBLE } from '../formats/passages.js'
+import { INVISIBLE } from '../text/passages.js'
 import { COMMON_WORDS } from './stop-words.js'
 
 /** Scripts without spaces between words: their runs are split into words first. */

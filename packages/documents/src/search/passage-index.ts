@@ -7,7 +7,7 @@ import { searchArguments, shorten } from './search-arguments.js'
 import { inSlices } from './time-slices.js'
 import { indexText } from '../language/terms.js'
 import { Vectors, type Meaning } from './vectors.js'
-import type { Passage } from '../formats/passages.js'
+import type { Passage } from '../text/passages.js'
 import type { MemoryQuery } from '@polyvac/core'
 
 /** A document for the index. */

@@ -7,7 +7,7 @@ import {
 } from './parameters.js'
 import { GENERAL_WORDS } from '../language/stop-words.js'
 import { queryWords, spaced, WORD } from '../language/terms.js'
-import type { Passage } from '../formats/passages.js'
+import type { Passage } from '../text/passages.js'
 
 /** How well a passage matches a query, each 0 to 1 unless a comment states otherwise. */
 export interface PassageFit {

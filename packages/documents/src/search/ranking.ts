@@ -11,7 +11,7 @@ import {
 import { isCorrected, similarWords, type Similar } from './spelling.js'
 import { synonymsOf } from '../language/synonyms.js'
 import { namesOf, queryWords, stemsOf, UNSPACED, type Word } from '../language/terms.js'
-import type { Passage } from '../formats/passages.js'
+import type { Passage } from '../text/passages.js'
 import type { Meaning } from './vectors.js'
 
 /** Cached document counts; the cache is emptied when full, and after every change. */

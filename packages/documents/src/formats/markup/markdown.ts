@@ -1,6 +1,7 @@
-import { addHtml, ENTITIES, ENTITY, HTML_TAGS } from './html.js'
-import { putBackCode, takeCode } from './plain-text.js'
-import { MAX_HEADING_CHARS, PassageBuilder, type Passage } from './passages.js'
+import { addHtml, HTML_TAGS } from './html.js'
+import { ENTITIES, ENTITY } from '../../text/entities.js'
+import { putBackCode, takeCode } from '../../text/plain-text.js'
+import { MAX_HEADING_CHARS, PassageBuilder, type Passage } from '../../text/passages.js'
 
 const FENCE = /^(?:\s|[-*+] |\d+[.)] |>)*(`{3,}|~{3,})([^]*)$/
 const ATX_OPENING = /^ {0,3}(#{1,6})(?=[ \t]|$)/

@@ -1,4 +1,4 @@
-import { ENTITIES, ENTITY } from './html.js'
+import { ENTITIES, ENTITY } from './entities.js'
 
 /** Abbreviations: their full stop does not end a sentence. */
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|nos?|fig|mrs?|ms|dr|prof|st|a\.k\.a|viz|ca|ext|tel|rev|ul|nr|sec|chap|vol|pp?|jr|sr|gen|col|capt|lt|sgt|gov|sen|rep|bzw|z\.b|d\.h|jan|feb|aug|sept?|oct|nov|dec)\.$/i

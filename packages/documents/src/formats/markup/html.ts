@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2'
-import { PassageBuilder, type Passage } from './passages.js'
+import { PassageBuilder, type Passage } from '../../text/passages.js'
 
 /** The element names of HTML: anything else in angle brackets is text, such as the type in `Promise<string>`. */
 export const HTML_TAGS: ReadonlySet<string> = new Set(`a abbr address area article aside audio b base bdi bdo blockquote
@@ -23,10 +23,6 @@ const CELL_TAGS: ReadonlySet<string> = new Set(['p', 'div', 'br', 'center', 'ul'
 
 /** Of these, those that no heading has: where one begins, the end tag of the heading is missing. */
 const AFTER_HEADING: ReadonlySet<string> = new Set(['p', 'pre', 'ul', 'ol', 'dl', 'table', 'section', 'article', 'blockquote'])
-
-/** The entities that occur in Markdown; the parser of HTML decodes all of them. */
-export const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', nbsp: ' ', '#39': "'", apos: "'" }
-export const ENTITY = /&(lt|gt|amp|quot|nbsp|#39|apos);/g
 
 /** Elements after which a new paragraph begins. */
 const PARAGRAPH_TAGS: ReadonlySet<string> = new Set(['p', 'pre', 'div', 'ul', 'ol', 'dl', 'table', 'section', 'article', 'blockquote', 'details'])

@@ -1,0 +1,67 @@
+// The formats that are read: a new one is a file and a row here.
+import { extname } from 'node:path'
+import { splitCsv } from './data/csv.js'
+import { splitKeys } from './data/keys.js'
+import { damageOfNotebook, splitNotebook } from './data/notebook.js'
+import type { BytesFormat, Format, Place } from './format.js'
+import { splitHtml } from './markup/html.js'
+import { splitMarkdown } from './markup/markdown.js'
+import { splitCode } from './plain/code.js'
+import { splitText } from './plain/text.js'
+
+const SOURCE_CODE = `.js .mjs .cjs .jsx .ts .mts .cts .tsx .py .rb .go .rs .java .kt .c .h .cc .cpp .hpp .cs .php .swift
+.scala .sh .bash .sql .lua .pl .r .css .scss .vue .svelte .toml .ini .proto`.split(/\s+/)
+
+export const FORMATS: readonly Format[] = [
+  { extensions: ['.md', '.markdown'], place: 'lines', mimeType: 'text/markdown', split: text => splitMarkdown(text) },
+  { extensions: ['.mdx'], place: 'lines', mimeType: 'text/markdown', split: text => splitMarkdown(text, true) },
+  { extensions: ['.txt'], place: 'lines', split: splitText },
+  { extensions: ['.html', '.htm'], place: 'lines', mimeType: 'text/html', split: splitHtml },
+  { extensions: ['.csv', '.tsv'], place: 'lines', split: splitCsv },
+  { extensions: ['.ipynb'], place: 'cell', split: splitNotebook, damage: damageOfNotebook },
+  { extensions: ['.json', '.yaml', '.yml'], place: 'lines', named: true, split: splitKeys },
+  { extensions: SOURCE_CODE, place: 'lines', named: true, split: (text, source) => splitCode(text, extname(source).slice(1)) },
+  { extensions: ['.pdf'], place: 'page', package: 'unpdf', load: async () => (await import('./pdf/pdf.js')).splitPdf },
+  { extensions: ['.docx'], place: 'lines', package: 'mammoth', load: async () => (await import('./office/docx.js')).splitDocx }
+]
+
+const BY_EXTENSION: ReadonlyMap<string, Format> = new Map(FORMATS.flatMap(format => format.extensions.map(extension => [extension, format] as const)))
+
+/** A file with an unknown extension is plain text. */
+const PLAIN = BY_EXTENSION.get('.txt') as Format
+
+/** The extensions that are read where a folder names none. */
+export const DEFAULT_EXTENSIONS: readonly string[] = FORMATS.filter(({ named }) => named !== true).flatMap(({ extensions }) => extensions)
+
+/** The format of a file, by its extension. */
+export function formatOf (source: string): Format {
+  return BY_EXTENSION.get(extname(source).toLowerCase()) ?? PLAIN
+}
+
+/** Whether a file is not text: its bytes are split in a thread. */
+export function isBytes (format: Format): format is BytesFormat {
+  return 'load' in format
+}
+
+/** The optional packages that read files with one of the extensions, in order, once each. */
+export function packagesFor (extensions: readonly string[]): string[] {
+  const names = extensions.map(extension => BY_EXTENSION.get(extension)).map(format => format !== undefined && isBytes(format) ? format.package : undefined)
+  return [...new Set(names.filter(name => name !== undefined))]
+}
+
+/** What the numbers of a passage count. */
+export function placeName (source: string): Place {
+  return formatOf(source).place
+}
+
+/** The media type of the text of a document. */
+export function mimeTypeOf (source: string): string {
+  const format = formatOf(source)
+  return isBytes(format) ? 'text/plain' : format.mimeType ?? 'text/plain'
+}
+
+/** Why a text is not what the extension of its file promises. */
+export function damageOf (source: string, text: string): string | undefined {
+  const format = formatOf(source)
+  return isBytes(format) ? undefined : format.damage?.(text)
+}
