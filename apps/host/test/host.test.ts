@@ -330,6 +330,21 @@ test('index_file names the file of the index of a folder, from the folder of the
   t.notOk(existsSync(join(folder, '.polyvac')))
 })
 
+test('the keys of a folder reach it, and /ready and the page say what is left out, without names of files', async t => {
+  const { app } = await host(t, folder => ({ config: join(folder, 'limits.yaml') }), async folder => {
+    await writeFile(join(folder, 'docs/secret.wpd'), '')
+    await writeFile(join(folder, 'docs/dump.txt'), 'x'.repeat(60_000))
+    await writeFile(join(folder, 'docs/gate.txt'), Buffer.from('K\xf3d 4711', 'latin1'))
+    await writeFile(join(folder, 'limits.yaml'), 'kind: vacConfig\nvac:\n  tides: { memory: [{ docs: { vectorstore: folder, path: docs, index_file: ":memory:", max_file_bytes: 50000, max_files: 500, encoding: windows-1251 } }] }\n')
+  })
+  t.match(await ask(app, 'tides', 'What is 4711?'), { answer: /Kуd 4711/ })
+  const text = /^2 files left out: 1 \.wpd, 1 longer than `max_file_bytes`; to read them: .*raise `max_file_bytes`$/
+  const ready = await app.inject('/ready')
+  t.match(ready.json(), { status: 'ready', left_out: [{ vac: 'tides', files: 2, text, reasons: [{ reason: '.wpd', files: 1, remedy: String }, {}] }] })
+  t.notMatch(ready.body, /secret|dump/)
+  t.match((await app.inject({ url: '/', headers: { accept: 'text/html' } })).body, /<code>tides<\/code>.*<br>2 files left out: 1 \.wpd/)
+})
+
 test('a failed start is reported with its remedy, and everything is closed', async t => {
   const wrong: Array<[HostOptions, { code?: string, message?: RegExp }]> = [
     [{ config: '/nowhere/vac_config.yaml' }, { code: 'CONFIG_INVALID', message: /no such file/ }],

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Authenticate, ConfigProblem, Log } from '@polyvac/core'
 import { LogGate, mayAdminister, memoryBudget } from '@polyvac/core/plugin'
+import type { LeftOut } from '@polyvac/documents'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
@@ -27,6 +28,12 @@ export interface Condition {
 const Ready = Type.Object({
   status: Type.String(),
   reasons: Type.Array(Type.Object({ part: Type.String(), reason: Type.String() })),
+  left_out: Type.Optional(Type.Array(Type.Object({
+    vac: Type.String(),
+    files: Type.Integer(),
+    text: Type.String(),
+    reasons: Type.Array(Type.Object({ reason: Type.String(), files: Type.Integer(), remedy: Type.Optional(Type.String()) }))
+  }), { description: 'files of the folders of documents that are not read, by reason' })),
   configuration: Type.Optional(Type.Array(Type.Object({
     file: Type.String(), line: Type.Integer(), column: Type.Integer(), message: Type.String(), hint: Type.Optional(Type.String())
   }), { description: 'problems and warnings of the configuration file, for administrators' }))
@@ -58,7 +65,8 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
     if (!isReady) reply.code(503).header('retry-after', 1)
     const problems = condition.configuration?.() ?? []
     const isShown = problems.length > 0 && await mayReadConfiguration(request, condition.authenticate)
-    return { status: isReady ? 'ready' : 'not ready', reasons, ...isShown && { configuration: problems } }
+    const leftOut = leftOutOf(condition.assembly())
+    return { status: isReady ? 'ready' : 'not ready', reasons, ...leftOut.length > 0 && { left_out: leftOut }, ...isShown && { configuration: problems } }
   })
 }
 
@@ -71,6 +79,11 @@ async function mayReadConfiguration (request: FastifyRequest, authenticate: Auth
   } catch {
     return false
   }
+}
+
+/** Without names of files: callers of this route are strangers. */
+function leftOutOf ({ folders }: Assembly): Array<{ vac: string } & LeftOut> {
+  return [...folders].flatMap(([vac, memories]) => memories.map(memory => ({ vac, ...memory.leftOut() }))).filter(({ files }) => files > 0)
 }
 
 async function reasonsOf ({ assembly, isDraining, tasks }: Condition, log: Log, gate: LogGate): Promise<Array<{ part: string, reason: string }>> {

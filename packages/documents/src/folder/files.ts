@@ -6,6 +6,7 @@ import { readBoundedFile, unlessAborted, within } from '@polyvac/core/plugin'
 import { formatOf, isBytes } from '../formats/table.js'
 import { decodeText } from '../text/encodings.js'
 import type { FolderSettings } from './folder-options.js'
+import { endingOf, type LeftOutCounts } from './left-out.js'
 
 export interface FoundFile {
   /** Path relative to the folder, with forward slashes. */
@@ -33,8 +34,8 @@ const CONTROL = /\p{Cc}|[\u2028\u2029]/u
 
 const ALWAYS_IGNORED = ['node_modules']
 
-/** The files of the folder to index, by name. Files beyond the limits of size and number are logged. */
-export async function listFiles (settings: FolderSettings, signal: AbortSignal): Promise<FoundFile[]> {
+/** The files of the folder to index, by name. Those that are left out are counted, and logged where few can be. */
+export async function listFiles (settings: FolderSettings, leftOut: LeftOutCounts, signal: AbortSignal): Promise<FoundFile[]> {
   const { root, maxFiles } = settings
   const rules = ignore().add([...ALWAYS_IGNORED, ...settings.ignore])
   // @keyed none: it lives for one listing of a folder of the configuration; maxFiles and MAX_ENTRIES
@@ -48,9 +49,17 @@ export async function listFiles (settings: FolderSettings, signal: AbortSignal):
     const source = folder.source === '' ? entry.name : `${folder.source}/${entry.name}`
     const path = join(folder.path, entry.name)
     const isFile = entry.isFile()
-    if (isFile && !settings.extensions.has(extname(entry.name).toLowerCase())) return
+    const isRead = settings.extensions.has(extname(entry.name).toLowerCase())
+    // before the patterns: most files of a repository are neither
+    const ending = isRead || settings.hasExtensions ? undefined : endingOf(entry.name)
+    if (isFile && !isRead && ending === undefined) return
     if (rules.ignores(isFile || entry.isSymbolicLink() ? source : `${source}/`)) return
+    if (isFile && !isRead) {
+      leftOut.add(ending)
+      return
+    }
     if (CONTROL.test(entry.name)) {
+      leftOut.add('with control characters in the name')
       settings.warnOnce(source, { source }, 'left out: its name has control characters')
       return
     }
@@ -64,10 +73,15 @@ export async function listFiles (settings: FolderSettings, signal: AbortSignal):
       next.push({ path, source })
       return
     }
-    if (info?.isFile() !== true || !settings.extensions.has(extname(entry.name).toLowerCase())) return
+    if (info?.isFile() !== true) return
+    if (!isRead) {
+      leftOut.add(ending)
+      return
+    }
     if (info.size > settings.maxFileBytes) {
-      const fields = { source, bytes: info.size, maxFileBytes: settings.maxFileBytes }
-      settings.warnOnce(source, fields, 'file left out: it is longer than maxFileBytes')
+      leftOut.add('longer than `max_file_bytes`')
+      const fields = { source, bytes: info.size, max_file_bytes: settings.maxFileBytes }
+      settings.warnOnce(source, fields, 'file left out: it is longer than `max_file_bytes` (`maxFileBytes` of openFolder)')
       return
     }
     if (files.length <= maxFiles) files.push({ source, path, size: info.size, mtime: info.mtimeMs })
@@ -86,6 +100,7 @@ export async function listFiles (settings: FolderSettings, signal: AbortSignal):
       } catch (error) {
         signal.throwIfAborted()
         if (folder.source === '') throw error
+        leftOut.add('unreadable')
         settings.warnOnce(folder.source, { folder: folder.source, code: (error as NodeJS.ErrnoException).code }, 'folder cannot be read, left out')
       }
     })
@@ -94,7 +109,8 @@ export async function listFiles (settings: FolderSettings, signal: AbortSignal):
   if (entries > MAX_ENTRIES) settings.warnOnce('', { entries: MAX_ENTRIES }, 'some files left out: the folder has too many entries')
   files.sort((a, b) => a.source < b.source ? -1 : 1)
   if (files.length > maxFiles) {
-    settings.warnOnce('', { maxFiles }, 'some files left out: the folder holds more than maxFiles')
+    settings.warnOnce('', { max_files: maxFiles }, 'some files left out: the folder holds more than `max_files` (`maxFiles` of openFolder)')
+    leftOut.add('or more past `max_files`', files.length - maxFiles)
     files.length = maxFiles
   }
   return files

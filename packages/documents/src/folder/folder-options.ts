@@ -61,9 +61,9 @@ export interface FolderOptions {
   readonly watch?: boolean | undefined
   /** Interval of checks for changes where the system does not report them, in ms, 100 or more. Default 3,000. */
   readonly pollMs?: number | undefined
-  /** A longer file is left out, with a log line: one huge dump would dominate the results. Default 4 MiB. */
+  /** A longer file is left out and counted: one huge dump would dominate the results. Default 4 MiB. */
   readonly maxFileBytes?: number | undefined
-  /** Files past this count are left out, with a log line: a wrong path may name a whole disk. Default 50,000. */
+  /** Files past this count are left out and counted: a wrong path may name a whole disk. Default 50,000. */
   readonly maxFiles?: number | undefined
   /**
    * The encoding of texts that are neither UTF-8 nor have a byte order mark, by its name in the WHATWG Encoding
@@ -79,6 +79,8 @@ export interface FolderOptions {
 export interface FolderSettings {
   readonly root: string
   readonly extensions: ReadonlySet<string>
+  /** Whether the application named them: it then leaves out other files knowingly. */
+  readonly hasExtensions: boolean
   readonly ignore: readonly string[]
   readonly indexFile: string
   readonly isIndexFileSet: boolean
@@ -145,6 +147,7 @@ export async function folderSettings (options: FolderOptions): Promise<FolderSet
   return {
     root,
     extensions: new Set(lower),
+    hasExtensions: options.extensions !== undefined,
     ignore,
     indexFile: indexFile === ':memory:' ? indexFile : resolve(indexFile ?? defaultIndexFile(root, key)),
     isIndexFileSet: indexFile !== undefined,
