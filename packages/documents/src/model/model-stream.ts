@@ -31,8 +31,8 @@ const COMPLETE: ReadonlySet<string> = new Set(['stop', 'length', 'tool-calls'])
 
 /**
  * Streams a model's text as it comes, without its thoughts: of those it yields that they begin. Fails with ModelError
- * where the server fails, the stream is cut off or has no finish reason, with MEMORY_BUDGET_EXCEEDED, and with the signal's reason after an abort. It closes the
- * connection in all cases.
+ * where the server fails, the stream is cut off or has no finish reason, with MEMORY_BUDGET_EXCEEDED, and with the
+ * signal's reason after an abort. It closes the connection in all cases.
  */
 export async function * streamModel ({ server, messages, signal, timeoutMs, owner, retries }: ModelStreamOptions):
 AsyncGenerator<ModelPiece, ModelEnd> {
