@@ -89,6 +89,19 @@ test('embed of a VAC, or of one of its folders, finds documents by their meaning
   t.match(await search('none'), { degraded: undefined, results: [{ metadata: { likeness: undefined } }] })
 })
 
+test('/ready reports passages that wait for a dead embedding server, with its message, and stays 200', async t => {
+  const server = await embeddingServer(t)
+  server.state = 'down'
+  const { app } = await host(t, folder => ({
+    config: parseConfig(`kind: vacConfig\nvac:\n  all:\n    embed: test-embed\n    openai: { base_url: ${server.url} }\n    memory: [{ a: { vectorstore: folder, path: ./docs } }]\n`, join(folder, 'vac_config.yaml'))
+  }))
+  const ready = await until(async () => {
+    const response = await app.inject('/ready')
+    return response.statusCode === 200 && response.json().reasons.length > 0 && response.json()
+  }, 'the embedding has failed')
+  t.match(ready, { status: 'ready', reasons: [{ part: 'vac.all', reason: /^its documents are indexed by words, and \d+ passages wait for an embedding: (?:connection|the)/ }] })
+})
+
 test('a memory may be a module of the application, and several stores are searched together', async t => {
   const { app } = await host(t, folder => ({
     config: parseConfig('kind: vacConfig\nvac:\n  both:\n    interpreter: echo\n    memory:\n      - a: { vectorstore: ./memory.mjs, shelf: A }\n      - b: { vectorstore: ./memory.mjs, shelf: B }\n      - c: { vectorstore: folder, path: ./docs }\n', join(folder, 'vac_config.yaml'))

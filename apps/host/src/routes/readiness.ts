@@ -52,6 +52,12 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
     const reasons = await reasonsOf(condition, app.log, gate)
     const isReady = reasons.length === 0
     // reported, but not a reason for 503: everything else works, and another process would have the same problem
+    for (const [vac, folders] of condition.assembly().folders) {
+      for (const { ready, embeddingProblem, embedded = 0, passages } of folders.map(folder => folder.stats())) {
+        if (!ready || embeddingProblem === undefined) continue
+        reasons.push({ part: `vac.${vac}`, reason: `its documents are indexed by words, and ${passages - embedded} passages wait for an embedding: ${embeddingProblem}` })
+      }
+    }
     for (const { server, reason } of gatewayStates(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
     for (const { switch: part, package: name } of condition.missing()) {
       reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })

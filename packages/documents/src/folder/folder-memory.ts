@@ -27,6 +27,8 @@ export interface IndexStats {
   readonly passages: number
   /** Passages with a vector, where a model embeds them. */
   readonly embedded?: number | undefined
+  /** Why the others wait for theirs, such as a model server that cannot be reached. */
+  readonly embeddingProblem?: string | undefined
   /** Duration of the last index or refresh in ms. */
   readonly indexedInMs: number
 }
@@ -267,9 +269,11 @@ export class FolderMemory implements Memory, WeightedMemory {
     return stats
   }
 
-  #counts (): { files: number, passages: number, embedded?: number } {
+  #counts (): Pick<IndexStats, 'files' | 'passages' | 'embedded' | 'embeddingProblem'> {
     const counts = this.#index.stats()
-    return this.#embedding === undefined ? counts : { ...counts, embedded: this.#index.vectors.count() }
+    if (this.#embedding === undefined) return counts
+    const { waitsFor } = this.#embedding
+    return { ...counts, embedded: this.#index.vectors.count(), ...waitsFor !== undefined && { embeddingProblem: waitsFor } }
   }
 
   #createEmbedding (): FolderEmbedding | undefined {
