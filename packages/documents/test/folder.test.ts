@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, rm, stat, symlink, unlink, utimes, writeFile }
 import { dirname, join } from 'node:path'
 import { test, type Test } from 'tap'
 import { openDatabase } from '@polyvac/sqlite'
+import { DEFAULT_EXTENSIONS } from '../src/formats/table.js'
 import { openFolder, type FolderMemory, type FolderOptions } from '../src/index.js'
 import { folderOf, GUIDE, memoryOf } from './fixtures/folder.js'
 
@@ -39,7 +40,7 @@ test('a folder without documents is logged once, with the extensions', async t =
   const memory = await memoryOf(t, { 'a.png': 'Text.', 'empty.md': '' }, { log })
   await memory.refresh()
   t.equal(lines.length, 1)
-  t.match(lines[0], { folder: /docs$/, extensions: ['.csv', '.docx', '.htm', '.html', '.ipynb', '.markdown', '.md', '.mdx', '.pdf', '.tsv', '.txt'], message: /^no documents found/ })
+  t.match(lines[0], { folder: /docs$/, extensions: [...DEFAULT_EXTENSIONS].sort(), message: /^no documents found/ })
 })
 
 test('a search before the first index waits for it, until its signal fires', async t => {

@@ -22,7 +22,16 @@ export const FORMATS: readonly Format[] = [
   { extensions: ['.json', '.yaml', '.yml'], place: 'lines', named: true, split: splitKeys },
   { extensions: SOURCE_CODE, place: 'lines', named: true, split: (text, source) => splitCode(text, extname(source).slice(1)) },
   { extensions: ['.pdf'], place: 'page', package: 'unpdf', load: async () => (await import('./pdf/pdf.js')).splitPdf },
-  { extensions: ['.docx'], place: 'lines', package: 'mammoth', load: async () => (await import('./office/docx.js')).splitDocx }
+  { extensions: ['.docx'], place: 'lines', package: 'mammoth', load: async () => (await import('./office/docx.js')).splitDocx },
+  { extensions: ['.xlsx'], place: 'row', package: 'jszip', load: async () => (await import('./office/xlsx.js')).splitXlsx },
+  { extensions: ['.pptx'], place: 'slide', package: 'jszip', load: async () => (await import('./office/pptx.js')).splitPptx },
+  { extensions: ['.odt'], place: 'lines', package: 'jszip', load: async () => (await import('./office/odt.js')).splitOdt },
+  { extensions: ['.ods'], place: 'row', package: 'jszip', load: async () => (await import('./office/ods.js')).splitOds },
+  { extensions: ['.odp'], place: 'slide', package: 'jszip', load: async () => (await import('./office/odp.js')).splitOdp },
+  { extensions: ['.epub'], place: 'chapter', package: 'jszip', load: async () => (await import('./office/epub.js')).splitEpub },
+  { extensions: ['.rtf'], place: 'lines', load: async () => (await import('./office/rtf.js')).splitRtf },
+  { extensions: ['.eml'], place: 'lines', package: 'postal-mime', load: async () => (await import('./mail/eml.js')).splitEml },
+  { extensions: ['.mbox'], place: 'message', package: 'postal-mime', load: async () => (await import('./mail/mbox.js')).splitMbox }
 ]
 
 const BY_EXTENSION: ReadonlyMap<string, Format> = new Map(FORMATS.flatMap(format => format.extensions.map(extension => [extension, format] as const)))

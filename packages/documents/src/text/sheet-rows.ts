@@ -19,6 +19,6 @@ export function addSheetRows (builder: PassageBuilder, rows: Iterable<SheetRow>)
     }
     const [name = '', ...rest] = cells.map(cell => cell.replace(/\s+/g, ' ').trim())
     const named = rest.map((cell, index) => ({ cell, title: titles?.[index + 1] ?? '' })).filter(({ cell }) => cell !== '')
-    builder.line(`- ${[name, ...named.length > 0 ? [named.map(({ cell, title }) => title === '' ? cell : `${title}: ${cell}`).join('; ')] : []].join(': ')}`, first, last)
+    builder.line(`- ${[...name === '' ? [] : [name], ...named.length > 0 ? [named.map(({ cell, title }) => title === '' ? cell : `${title}: ${cell}`).join('; ')] : []].join(': ')}`, first, last)
   }
 }

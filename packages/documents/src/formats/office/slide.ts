@@ -1,0 +1,54 @@
+import { PassageBuilder, type Passage } from '../../text/passages.js'
+
+/** Levels of lists that are indented. */
+const MAX_LEVELS = 8
+/** Texts and rows of a slide that are read, and cells of a row. */
+const MAX_BLOCKS = 5_000
+const MAX_CELLS = 100
+
+/** What a slide has, in order. */
+export type Block =
+  { readonly kind: 'text', readonly text: string, /** From 0; undefined for a line that is not in a list. */ readonly level?: number | undefined } |
+  { readonly kind: 'table', readonly rows: ReadonlyArray<readonly string[]>, readonly hasTitles: boolean } |
+  { readonly kind: 'gap' }
+
+/** Collects what one slide has. */
+export class Slide {
+  title = ''
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_BLOCKS
+  readonly blocks: Block[] = []
+
+  add (block: Block): void {
+    if (this.blocks.length < MAX_BLOCKS) this.blocks.push(block)
+  }
+
+  /** The passages of the slide: its title is the heading. */
+  finish (number: number): Passage[] {
+    const builder = new PassageBuilder()
+    const title = this.title.replace(/\s+/g, ' ').trim()
+    if (title !== '') builder.heading(1, title, number)
+    for (const block of this.blocks) {
+      if (block.kind === 'gap') builder.line('', number)
+      else if (block.kind === 'table') addTable(builder, block, number)
+      else if (block.text.trim() !== '') builder.line(`${mark(block.level)}${block.text.replace(/\s+/g, ' ').trim()}`, number)
+    }
+    return builder.finish()
+  }
+}
+
+function mark (level: number | undefined): string {
+  return level === undefined ? '' : `${'  '.repeat(Math.min(MAX_LEVELS, level))}- `
+}
+
+/** A table with titles is one of Markdown; the rows of another are lines such as "Manager: Ida Huber". */
+export function addTable (builder: PassageBuilder, { rows, hasTitles }: { readonly rows: ReadonlyArray<readonly string[]>, readonly hasTitles: boolean }, line: number, last = line): void {
+  builder.line('', line)
+  for (const [index, cells] of rows.entries()) {
+    const shown = cells.slice(0, MAX_CELLS).map(cell => cell.replace(/\s+/g, ' ').trim())
+    if (shown.every(cell => cell === '')) continue
+    const [name = '', ...rest] = shown.filter(cell => cell !== '')
+    builder.line(hasTitles ? shown.map(cell => cell.replaceAll('|', '\\|')).join(' | ') : `- ${[name, ...rest.length > 0 ? [rest.join('; ')] : []].join(': ')}`, line, last)
+    if (hasTitles && index === 0) builder.line(shown.map(() => '---').join(' | '), line, last)
+  }
+  builder.line('', last)
+}
