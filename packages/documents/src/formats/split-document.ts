@@ -3,7 +3,7 @@ import { splitText } from './plain/text.js'
 import type { Passage } from '../text/passages.js'
 
 /** Raised when the same file gives other passages: older indexes are then rebuilt. */
-export const SPLITTER_VERSION = 10
+export const SPLITTER_VERSION = 11
 
 /**
  * Splits a document into passages, by the extension of its file; an unknown one is plain text.

@@ -1,3 +1,4 @@
+import { joinHyphens } from '../../text/hyphens.js'
 import { PassageBuilder, type Passage } from '../../text/passages.js'
 
 /** A longer first line of a plain text, in characters, is not its title. */
@@ -11,7 +12,7 @@ const MIN_STAMPS = 3
 /** The first line is the title where a blank line and text follow it, and it does not end like a sentence. */
 export function splitText (text: string): Passage[] {
   const builder = new PassageBuilder()
-  const lines = text.split(/\r?\n/)
+  const lines = joinHyphens(text.split(/\r?\n/))
   const start = lines.findIndex(line => line.trim() !== '')
   const title = lines[start]?.trim() ?? ''
   const isTitle = title.length <= MAX_TITLE && /^[\p{L}\p{N}](?:.*[^\p{P}])?$/u.test(title) && lines[start + 1]?.trim() === '' && lines.slice(start + 1).some(line => line.trim() !== '')

@@ -1,0 +1,110 @@
+import { test } from 'tap'
+import { splitDocument } from '../src/index.js'
+import { unitsOf } from '../src/text/prose.js'
+import { joinHyphens } from '../src/text/hyphens.js'
+import { ask } from './fixtures/ask.js'
+import { memoryOf } from './fixtures/folder.js'
+import { documentsInterpreter } from '../src/interpreters/documents-interpreter.js'
+
+const rows = (content: string): string[] => unitsOf(content).filter(({ kind }) => kind === 'row').map(({ text }) => text)
+const passages = (name: string, text: string): string[] => splitDocument(name, text).map(({ heading, content }) => `${heading} | ${content.replace(/\s*\n\s*/g, ' / ')}`)
+
+const ESTIMATE = `Insured name Gabriel Ruiz Year 2022
+Claim no SF-1008 Make Jeep
+Phone (425) 111-1111 Trim Limited
+Color White
+Odometer reading at the time of the visit to the shop 9,800
+Parts 2,100
+Sales tax 10.20% 278.46
+Grand total 5,738
+Paid by the insurer on the second of the month`
+
+test('the lines of forms, receipts, infoboxes, hours and contents stay lines; prose, poems and addresses are joined', t => {
+  for (const [what, text] of [
+    ['a form', ESTIMATE],
+    ['an infobox', 'Born 26 June 1968\nNationality Welsh\nOccupation Writer\nYears active 1986–present\nSpouse Anna Reyes (m. 1990)\nChildren 2'],
+    ['a receipt', 'Milk 1.20\nBread 2,50 €\nRope 12 m 9,800\nTotal 15.00 EUR'],
+    ['opening hours', 'Mon-Fri 9:00-17:00\nSat 10:00-14:00\nSun closed'],
+    ['a form in Chinese', '姓名：李明\n电话：12345\n地址：北京市朝阳区12号'],
+    ['a form in Japanese', '氏名：佐藤太郎\n住所：東京都']
+  ] as const) t.strictSame(rows(text), text.split('\n'), what)
+  t.strictSame(rows('Introduction ........ 3\nInstallation . . . . . . 7\nTroubleshooting …………… 12'), ['Introduction … 3', 'Installation … 7', 'Troubleshooting … 12'])
+  for (const [what, text] of [
+    ['prose', 'The boiler of the house was built in 1986 and is serviced by Hansen in\nOctober of each year. Its pressure is between 1.2 and 1.8 bar, and it\nmust not fall below 1.0 bar. In 2024 the pump was replaced by one of 40\nlitres. The bill of 2,400 guilders is in the folder of 2024.'],
+    ['German prose', 'Die Heizung wurde 1986 gebaut und wird im Oktober von Hansen gewartet.\nDer Druck liegt zwischen 1,2 und 1,8 bar. Die Pumpe wurde 2024\nersetzt. Die Rechnung über 2.400 Gulden liegt im Ordner von 2024.'],
+    ['an address', 'Jane Doe\nOlsen Boats\n12 Harbour Street\n5000 Bergen\nNorway'],
+    ['a short address', 'Harbour Street 12\nNorthport\nPhone 0171 555 01'],
+    ['a poem', 'The boat lies still in the harbour,\nThe wind is low and mild,\nThe gulls are gone to the northward,\nAnd the sea is wild.'],
+    ['a song', 'Come home\nThe lights are low\nThe road is long\nAnd I am slow\nThe moon is up\nThe night is cold']
+  ] as const) t.strictSame(rows(text), [], what)
+  t.end()
+})
+
+test('a long text is cut before a space, and never within a figure, a time or an address', t => {
+  const figures = ['9,800', '12:30', '2,5 Liter', '1.000.000', '23:48', 'https://example.org/a:b,c;d?e=1,2']
+  for (let shift = 0; shift < 60; shift++) {
+    const text = `${'x'.repeat(shift)} ${`Betrag ${figures.join(' um ')} `.repeat(12)}`
+    const units = unitsOf(text).map(unit => unit.text)
+    t.ok(units.length > 2)
+    t.strictSame(units.join(' ').replace(/\s+/g, ' '), text.trim(), 'a cut adds a space only where one was')
+  }
+  for (const shift of [0, 1, 2, 3, 4, 5]) {
+    const cjk = unitsOf('零'.repeat(shift) + '本店价格为9,800元服务配置密码端口八七六五'.repeat(60)).map(unit => unit.text)
+    t.ok(cjk.every(text => (text.match(/9,800/g) ?? []).length === (text.match(/9/g) ?? []).length))
+    const long = splitDocument('a.txt', '零'.repeat(shift) + '服务配置密码9,800端口'.repeat(800))
+    t.ok(long.length > 2 && long.every(({ content }) => (content.match(/9,800/g) ?? []).length === (content.match(/9/g) ?? []).length))
+  }
+  t.end()
+})
+
+test('words that are divided at the ends of lines are joined, and hyphens of words stay', t => {
+  const join = (text: string): string => joinHyphens(text.split('\n')).join('\n')
+  t.equal(join('durch die Erwär-\nmung zu, und der Wasser-\nstand sinkt'), 'durch die Erwärmung\nzu, und der Wasserstand\nsinkt')
+  t.equal(join('the evapo-\nration.'), 'the evaporation.\n')
+  for (const text of ['Vor-\nund Nachteile', 'a list\n- item', 'see RFC-\n2119', 'A-\nB', 'Nord-\nSüd']) t.equal(join(text), text)
+  t.equal(join('a well-\nknown fact'), 'a well-known\nfact')
+  t.equal(join('the ice-cream shop sells ice-\ncream'), 'the ice-cream shop sells ice-cream\n')
+  t.match(splitDocument('a.txt', 'durch die Erwär-\nmung zu'), [{ content: /Erwärmung/, first: 1, last: 2 }])
+  t.end()
+})
+
+test('front matter: the title is heading 1, the description the first passage, and other scalars and lists are lines', async t => {
+  t.strictSame(passages('a.md', '---\ntitle: Tax return 2025\naliases: [income tax, "IRS"]\ndue: 2026-03-31 # end of March\ntags:\n  - finance\n  - urgent\ndraft: true\nsidebar_position: 4\nseo:\n  x: y\n---\n\nSend the papers.\n'),
+    ['Tax return 2025 | aliases: income tax, IRS / due: 2026-03-31 / tags: finance, urgent /  / Send the papers.'.replace('/  /', '/')])
+  t.strictSame(passages('a.md', '---\ntitle: Limits\ndescription: >\n  How many\n  requests\n---\nThe default is 600.'), ['Limits | How many requests / The default is 600.'])
+  t.strictSame(passages('a.md', '+++\ntitle = "Roof"\ntags = ["a", "b"]\n[menu]\nname = "x"\n+++\nText.'), ['Roof | tags: a, b / Text.'])
+  t.strictSame(passages('a.md', '{\n  "title": "Roof",\n  "due": "May",\n  "n": { "x": 1 }\n}\n\nText.'), ['Roof | due: May / Text.'])
+  t.strictSame(passages('a.md', '---\ntitle: Roof\n---\n# Roof\nText.'), ['Roof | Text.'], 'the same heading is there once')
+  for (const broken of ['---\nThis is prose.\n---\n\nText.', '---\ntitle: x\nno key\n---\nText.', '---\ntitle: x\nText.', '{\n  "a": \n}\nText.']) {
+    t.match(passages('a.md', broken).join(' '), /Text\./)
+    t.match(passages('a.md', broken).join(' '), /prose|title: x|"a":/, 'what cannot be read is text')
+  }
+  const memory = await memoryOf(t, {
+    'tax.md': '---\ntitle: Tax return 2025\ndue: 2026-03-31\ntags: [finance, urgent]\n---\n\nSend the papers to Olsen.\n',
+    'car.md': '---\ntitle: Car insurance\ndue: 2026-09-01\n---\n\nThe policy number is 99-1-7.\n'
+  })
+  const answer = async (question: string): Promise<string> => (await ask(documentsInterpreter(memory), question)).final.answer
+  t.match(await answer('When is the tax return due?'), /2026-03-31/)
+  t.match(await answer('Which notes are tagged urgent?'), /Tax return 2025/)
+})
+
+test('the syntax of documentation sites and note books is not text: tabs and admonitions are headings', t => {
+  const of = (text: string, name = 'a.md'): string[] => passages(name, text)
+  for (const name of ['a.md', 'a.mdx']) {
+    t.strictSame(of("# X\n\nimport Tabs from '@theme/Tabs'\nimport {\n  A\n} from './a'\n\n:::tip[Need more?]\nWrite to us.\n:::\n\nThen wait.", name), ['X > Need more? | Write to us.', 'X | Then wait.'], name)
+    t.strictSame(of('<Tabs>\n  <TabItem value="npm" label="npm">\n\nRun it.\n\n  </TabItem>\n</Tabs>\n\nEnd.', name), ['npm | Run it.', ' | End.'], name)
+  }
+  t.strictSame(of('export const x = {\n  a: 1\n}\n\n{/* one\ntwo */}\n\n<Card title="Start" href="/x" />\nText.', 'a.mdx'), [' | Start / Text.'])
+  t.strictSame(of('::: warning Be careful {open}\nHot.\n:::\nCold.'), ['Be careful | Hot.', ' | Cold.'])
+  t.strictSame(of('!!! note "Fuse"\n    It has 16 A.\n\n    - one\n\nThe end.'), ['Fuse | It has 16 A. / - one', ' | The end.'])
+  t.strictSame(of('=== "Linux"\n\n    Run apt.\n\n    ```sh\n    apt x\n    ```\n\n=== "Mac"\n\n    Run brew.\n'), ['Linux | Run apt. / ```sh / apt x / ```', 'Mac | Run brew.'])
+  t.strictSame(of('{% tabs %}\n{% tab title="Python" %}\npip install x\n{% endtab %}\n{% endtabs %}\n{% hint style="info" %}\nHm.\n{% endhint %}'), ['Python | pip install x', ' | Hm.'])
+  t.strictSame(of('{{< tab "Go" >}}\ngo get x\n{{< /tab >}}\nSee {{< ref "x" >}}it, `{{< ref >}}`.'), ['Go | go get x', ' | See it, `{{< ref >}}`.'])
+  t.strictSame(of('> [!note]- The fuse\n> It has 16 A.\n\nAfter.'), ['The fuse | It has 16 A.', ' | After.'])
+  t.strictSame(of('See [[Pump house#Keys|the house]], [[Fuse]] and ![[plan.png]]now. ==Never== open it. %%not this%%\n\n%%\nnor this\n%%\n\nDone. ^block-7'),
+    [' | See the house, Fuse and now. Never open it. / Done.'].map(text => text.replace('now. Never open it.', 'now. Never open it.')))
+  t.strictSame(of('## Ports {#ports}\n\n[TOC]\n\nText.'), ['Ports | Text.'])
+  // what only looks like it
+  for (const text of ['Use `[[ -f x ]]` and a == b.', '```\n:::tip\nimport x from "y"\n```', 'Growth of 5 %% a year.', '[[1]] and a^2', 'x: :::']) t.strictSame(of(text), [` | ${text.replace(/\n/g, ' / ')}`])
+  t.end()
+})
