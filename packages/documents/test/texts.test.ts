@@ -108,3 +108,38 @@ test('the syntax of documentation sites and note books is not text: tabs and adm
   for (const text of ['Use `[[ -f x ]]` and a == b.', '```\n:::tip\nimport x from "y"\n```', 'Growth of 5 %% a year.', '[[1]] and a^2', 'x: :::']) t.strictSame(of(text), [` | ${text.replace(/\n/g, ' / ')}`])
   t.end()
 })
+
+test('reStructuredText, AsciiDoc, Org, LaTeX, logs, subtitles and files without an ending are read', async t => {
+  t.strictSame(passages('a.rst', '======\nManual\n======\n\n:Version: 2\n\nPump\n----\n\nSee :ref:`the pump <p>` and ``x``, code::\n\n    run\n\n.. note:: It holds 40 litres.\n\n.. toctree::\n\n   a\n\n.. admonition:: Careful\n\n   Hot.\n\n=====  =====\nName   Room\n=====  =====\nIda    12\n=====  =====\n'), [
+    'Manual | Version: 2', 'Manual > Pump | See the pump and `x`, code: / ``` / run / ``` / It holds 40 litres.',
+    'Manual > Pump > Careful | Hot.', 'Manual > Pump | Name | Room / --- | --- / Ida | 12'
+  ])
+  t.strictSame(passages('a.adoc', '= Manual\n:toc:\n\n== Boiler\n// not text\nSee <<p,the pump>>.\n\n[source,sh]\n----\nrun\n----\n\n|===\n|Name |Room\n\n|Ida |12\n|===\n\n** two\nCPU:: the brain'), [
+    'Manual > Boiler | See the pump. / ```sh / run / ``` / Name | Room / --- | --- / Ida | 12 / - two / - CPU: the brain'
+  ])
+  t.strictSame(passages('a.org', '#+TITLE: Notes\n* Tasks :work:\n** TODO [#A] Call the roofer\n:PROPERTIES:\n:ID: 1\n:END:\nSee [[https://x.org][Anna]], =1=.\n# not text\n#+BEGIN_SRC sh\nrun\n#+END_SRC\n- term :: def'), [
+    'Notes > Tasks | tags: work', 'Notes > Tasks > TODO Call the roofer | See Anna, `1`. / ```sh / run / ``` / - term: def'
+  ])
+  t.strictSame(passages('a.tex', '\\documentclass{x}\n\\title{Pumps}\n\\begin{document}\n\\section{Pressure}\\label{p}\nIt is \\textbf{1.2}~bar, 10\\% more. % not text\nM\\"uller, Stra\\ss e.\n\\begin{itemize}\n\\item[Two] second\n\\end{itemize}\n\\begin{verbatim}\n\\x{y}\n\\end{verbatim}\n\\end{document}'), [
+    'Pumps > Pressure | It is 1.2 bar, 10% more. / Müller, Straße. / - Two: second / ``` / \\x{y} / ```'
+  ])
+  t.strictSame(passages('a.vtt', 'WEBVTT\n\nNOTE hi\n\n1\n00:01.000 --> 00:04.000\n<v Roger>The <i>oak</i>.\n'), [' | Roger: The oak.'])
+  const memory = await memoryOf(t, {
+    README: 'The wifi password is swordfish9.\n',
+    binary: Buffer.from([1, 0, 2]),
+    id_rsa: '-----BEGIN OPENSSH PRIVATE KEY-----\nwifi password\n',
+    run: '#!/bin/sh\necho wifi password\n',
+    latin: Buffer.from('wifi password \xe9', 'latin1'),
+    'film.srt': '1\n00:00:01,000 --> 00:00:04,000\nThe treasure lies below the oak.\n',
+    'server.log': '2026-11-20 ERROR disk /dev/sdb1 is full\n  at x\n2026-11-20 INFO restarted\n',
+    'guide.markdown': '# Guide\n\nThe gate code is 4711.\n',
+    'page.htm': '<h1>Bins</h1><p>Emptied on Thursday.</p>',
+    'budget.tsv': 'Item\tCost\nPaint\t120\n'
+  })
+  t.strictSame((await memory.list()).map(({ name }) => name), ['README', 'budget.tsv', 'film.srt', 'guide.markdown', 'page.htm', 'server.log'])
+  t.equal(memory.leftOut().files, 0)
+  const answer = async (question: string): Promise<string> => (await ask(documentsInterpreter(memory), question)).final.answer
+  t.match(await answer('What is the wifi password?'), /swordfish9/)
+  t.match(await answer('Which disk is full?'), /^2026-11-20 ERROR disk \/dev\/sdb1 is full/)
+  t.match(await answer('Where does the treasure lie?'), /oak/)
+})

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { opendir, realpath, stat } from 'node:fs/promises'
 import type { Dirent } from 'node:fs'
 import { extname, join, sep } from 'node:path'
@@ -28,6 +29,11 @@ const MAX_ENTRIES = 1_000_000
 const ENTRIES_AT_ONCE = 256
 /** Longest time for reading a file, in ms: a network drive may not answer. */
 const MAX_READ_MS = 30_000
+
+/** A longer file without an ending is not looked at, in bytes: it is hardly a text. */
+const MAX_BARE_BYTES = 1024 * 1024
+/** Its beginning shows whether it is one. */
+const HEAD_BYTES = 8_192
 
 /** In a name they would forge lines of logs and of citations. */
 const CONTROL = /\p{Cc}|[\u2028\u2029]/u
@@ -78,6 +84,7 @@ export async function listFiles (settings: FolderSettings, leftOut: LeftOutCount
       leftOut.add(ending)
       return
     }
+    if (extname(entry.name) === '' && info.size > MAX_BARE_BYTES) return
     if (info.size > settings.maxFileBytes) {
       leftOut.add('longer than `max_file_bytes`')
       const fields = { source, bytes: info.size, max_file_bytes: settings.maxFileBytes }
@@ -149,10 +156,17 @@ export async function readDocument ({ path, source }: Pick<FoundFile, 'path' | '
     return UNREADABLE
   }
   if (isBytes(formatOf(source))) return new Uint8Array(bytes)
+  // binaries and keys have no ending either
+  if (extname(source) === '' && !isPlain(bytes)) return ''
   const decoded = decodeText(bytes, settings.encoding)
   if (decoded === undefined) settings.warnOnce(source, { source }, 'file left out: it is not text')
   else if (decoded.encoding !== 'utf-8') settings.noteEncoding(decoded.encoding, source)
   return decoded?.text.replaceAll('\0', ' ')
+}
+
+/** Whether a file without an ending is a text such as README: UTF-8, and not a script or a private key. */
+function isPlain (bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.subarray(0, HEAD_BYTES).includes(0) && !bytes.subarray(0, HEAD_BYTES).toString('latin1').match(/^#!|-----BEGIN /)
 }
 
 /** Whether a path, all links followed, lies within the folder. */

@@ -126,7 +126,7 @@ export const FOLDER_OPTIONS = {
 } satisfies OptionRules<FolderOptions>
 
 function isExtensions (value: unknown): boolean {
-  return Array.isArray(value) && value.every(extension => typeof extension === 'string' && /^\.[^./\\]+$/.test(extension))
+  return Array.isArray(value) && value.every(extension => typeof extension === 'string' && /^(?:\.[^./\\]+)?$/.test(extension))
 }
 
 function isEmbed (value: unknown): boolean {
