@@ -80,9 +80,9 @@ function addAsciidocTable (builder: PassageBuilder, lines: readonly string[], st
       cells.push(...rest.map(text => ({ text: text.trim(), line: start + index + 2 })))
     } else if (line.trim() !== '') rows.push({ cells: parts.map(part => inline(part.trim())), line: start + index + 2 })
   }
-  while (columns > 0 && cells[0] !== undefined) {
+  while (cells[0] !== undefined) {
     const { line } = cells[0]
-    rows.push({ cells: cells.splice(0, columns).map(({ text }) => inline(text)), line })
+    rows.push({ cells: cells.splice(0, Math.max(1, columns)).map(({ text }) => inline(text)), line })
   }
   const second = inside.findIndex(line => line.trim() !== '') + 1
   addTable(builder, rows, /header/.test(attributes) || (rows.length > 1 && inside[second]?.trim() === ''))
