@@ -9,7 +9,10 @@ import { until } from '../../../test/fixtures/until.js'
 import { DocumentSplitter } from '../src/folder/document-splitter.js'
 import type { FolderSettings } from '../src/folder/folder-options.js'
 import { watchFolder } from '../src/folder/folder-watch.js'
-import { openFolder, type FolderOptions } from '../src/index.js'
+import { splitOds } from '../src/formats/office/ods.js'
+import { splitXlsx } from '../src/formats/office/xlsx.js'
+import { openFolder, type FolderOptions, type Passage } from '../src/index.js'
+import { archive, odf, pptx, relations, shape, xlsx } from './fixtures/archive.js'
 import { folderOf } from './fixtures/folder.js'
 
 function warnings (): { lines: Array<{ message: string, source?: string }>, log: NonNullable<FolderOptions['log']> } {
@@ -229,4 +232,63 @@ test('hostile documents are split in a thread, bounded, and the event loop goes 
   t.match(lines.find(({ source }) => source === 'headings.md'), { message: /too many passages/, leftOut: 105_000 })
   const [longest] = await memory.search({ query: fit('x', 16), limit: 1, threshold: 0 })
   t.ok((longest?.content.length ?? 0) < 20_000, 'a code block is split')
+})
+
+test('hostile office files, books and messages are left out, each with its reason, or read within their bounds', async t => {
+  const spaces = (mebibytes: number): string => ' '.repeat(mebibytes * 2 ** 20)
+  const chapter = '<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
+  const path = await folderOf(t, {
+    'bomb.xlsx': await xlsx({ A: spaces(65) }),
+    'deep.xlsx': await xlsx({ A: '<a>'.repeat(100_000) }),
+    'encrypted.xlsx': Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(1_000)]),
+    'encrypted.odt': await odf('', '', { 'META-INF/manifest.xml': '<m><manifest:encryption-data/></m>' }),
+    'drm.epub': await archive({ 'META-INF/container.xml': '<c><rootfile full-path="c.opf"/></c>', 'META-INF/encryption.xml': '<e><CipherReference URI="a.xhtml"/></e>', 'c.opf': `<p><manifest>${chapter}</manifest><spine><itemref idref="a"/></spine></p>`, 'a.xhtml': 'x' }),
+    'outside.epub': await archive({ 'META-INF/container.xml': '<c><rootfile full-path="../../../../etc/passwd"/></c>' }),
+    'nested.pptx': await archive({ '_rels/.rels': relations('r1 officeDocument inner.pptx'), 'inner.pptx': await pptx([shape('title', 'Inner')]) }),
+    'parts.ods': await archive(Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`p${at}`, '']))),
+    'deep.rtf': `{\\rtf1 ${'{'.repeat(2_000)}`,
+    'nested.eml': `Content-Type: multipart/mixed; boundary=a\n\n${Array.from({ length: 60 }, (_, at) => `--${'a'.repeat(at + 1)}\nContent-Type: multipart/mixed; boundary=${'a'.repeat(at + 2)}\n\n`).join('')}`
+  })
+  const { lines, log } = warnings()
+  const memory = await openFolder({ path, indexFile: ':memory:', watch: false, log })
+  t.teardown(() => memory.close())
+  await memory.ready
+  t.strictSame(await memory.list(), [])
+  t.match(Object.fromEntries(lines.map(({ source, ...rest }) => [source, (rest as { reason?: string }).reason])), {
+    'bomb.xlsx': 'it is too large when inflated: over 64 MiB',
+    'deep.xlsx': /nested more than 500 levels deep/,
+    'encrypted.xlsx': /^it is encrypted, or of Office 97/,
+    'encrypted.odt': /^it is encrypted/,
+    'drm.epub': 'its text is encrypted',
+    'outside.epub': /not an EPUB/,
+    'nested.pptx': undefined,
+    'parts.ods': 'it has 10001 parts, over 10000',
+    'deep.rtf': /nested more than 1000 levels deep/,
+    'nested.eml': /nesting depth/
+  })
+})
+
+test('entities, repeated cells, shared texts and counts of an office file make no more text than their bounds', async t => {
+  const path = await folderOf(t, {
+    'entity.xlsx': await archive({
+      '_rels/.rels': relations('r1 officeDocument xl/workbook.xml'),
+      'xl/workbook.xml': '<workbook xmlns:r="r"><sheets><sheet name="S" r:id="r1"/></sheets></workbook>',
+      'xl/_rels/workbook.xml.rels': relations('r1 worksheet worksheets/s.xml'),
+      'xl/worksheets/s.xml': '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;"><!ENTITY e SYSTEM "file:///etc/passwd">]><worksheet><sheetData><row r="99999999999999999999"><c r="ZZZ1" t="s"><v>-1</v></c><c r="A1" t="str"><v>&b;&e;seen &amp; &#65;</v></c><c><v>1e999</v></c></row></sheetData></worksheet>'
+    }),
+    'spaces.odt': await odf(`<text:p>${'<text:s text:c="999999999"/>'.repeat(10_000)}end</text:p>`)
+  })
+  const memory = await openFolder({ path, indexFile: ':memory:', watch: false })
+  t.teardown(() => memory.close())
+  await memory.ready
+  t.match(await memory.read('entity.xlsx'), /&b;&e;seen & A: 1e999$/)
+  t.equal(await memory.read('spaces.odt'), 'end')
+  const shared = await splitXlsx(await xlsx({ S: '<row><c t="s"><v>0</v></c></row>'.repeat(2_000) }, { shared: `<si><t>${'x'.repeat(20_000)}</t></si>` }))
+  const row = '<table:table-row table:number-rows-repeated="1048576"><table:table-cell table:number-columns-repeated="16384"><text:p>x</text:p></table:table-cell></table:table-row>'
+  const repeated = await splitOds(await odf(`<table:table table:name="T">${row.repeat(3_000)}</table:table>`))
+  const size = (passages: readonly Passage[]): number => passages.reduce((sum, { content }) => sum + content.length, 0)
+  t.match(shared.missing, /16000000 characters/)
+  t.ok(size(shared.passages) < 17_000_000)
+  t.match(repeated.missing, /500000 cells/)
+  t.ok(size(repeated.passages) < 2_000_000)
 })

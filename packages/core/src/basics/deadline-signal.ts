@@ -13,7 +13,7 @@ export interface DeadlineOptions {
  * fire (Node.js 20).
  */
 export function deadlineSignal (ms: number, signal?: AbortSignalLike, { reason = () => lateError(ms), ref = true }: DeadlineOptions = {}):
-{ readonly signal: AbortSignal, readonly abort: (reason: unknown) => void, readonly end: () => void } {
+{ readonly signal: AbortSignal, readonly abort: (reason: unknown) => void, readonly renew: () => void, readonly end: () => void } {
   const stop = new AbortController()
   const abort = (reason: unknown): void => { stop.abort(reason) }
   const timer = setTimeout(() => { abort(reason()) }, ms)
@@ -25,7 +25,7 @@ export function deadlineSignal (ms: number, signal?: AbortSignalLike, { reason =
     clearTimeout(timer)
     signal?.removeEventListener('abort', leave)
   }
-  return { signal: stop.signal, abort, end }
+  return { signal: stop.signal, abort, renew: () => { timer.refresh() }, end }
 }
 
 function lateError (ms: number): Error {

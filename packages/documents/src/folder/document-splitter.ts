@@ -10,7 +10,7 @@ import { damageOf } from '../formats/table.js'
 /** A longer document, in characters, is split in a thread, since splitting it would block the event loop. */
 const MAX_SPLIT_IN_PLACE = 16 * 1024
 
-/** Longest time for splitting a document, in ms; a hostile one may need hours. */
+/** Longest time for splitting a document, or until its next part, in ms; a hostile one may need hours. */
 const MAX_SPLIT_MS = 20_000
 
 /** Heap of the thread, in MiB. */
@@ -61,6 +61,7 @@ export class DocumentSplitter {
       const parts = on(thread, 'message', { signal: limit.signal }) as AsyncIterableIterator<[SplitPart]>
       thread.postMessage({ source, text } satisfies SplitJob)
       for await (const [{ passages: some, end, leftOut, missing, problem }] of parts) {
+        limit.renew()
         if (problem !== undefined) {
           this.#logDamage(source, problem)
           return { passages: [], problem }
@@ -76,8 +77,12 @@ export class DocumentSplitter {
       await this.close()
       signal.throwIfAborted()
       const problem = limit.signal.aborted ? 'it takes too long' : reasonOf(err)
+      if (passages.length > 0) {
+        this.#log.warn({ source, missing: `what follows its first ${passages.length} passages: ${problem}` }, 'a part of the file is left out')
+        return { passages }
+      }
       this.#logProblem(source, problem)
-      return { passages: [], problem, isLate: limit.signal.aborted }
+      return { passages, problem, isLate: limit.signal.aborted }
     } finally {
       limit.end()
     }

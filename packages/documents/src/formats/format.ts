@@ -3,12 +3,15 @@ import type { Passage } from '../text/passages.js'
 /** What the numbers of a passage count. */
 export type Place = 'lines' | 'page' | 'cell' | 'row' | 'slide' | 'chapter' | 'message'
 
-/** The passages of a file that is not text. */
+/** The passages of a file that is not text, except those that were emitted. */
 export interface SplitFile {
   readonly passages: Passage[]
   /** The parts of it that could not be read, such as "pages 3 and 4: …", for the log. */
   readonly missing?: string | undefined
 }
+
+/** Takes passages of a file before the rest of it is read. */
+export type Emit = (passages: Passage[]) => void
 
 interface AnyFormat {
   /** In lower case, with the dot. */
@@ -32,7 +35,7 @@ export interface BytesFormat extends AnyFormat {
   /** The optional package that reads it. */
   readonly package?: string
   /** Loads the splitter, which only the thread needs. @throws where the package is missing */
-  readonly load: () => Promise<(bytes: Uint8Array) => Promise<SplitFile>>
+  readonly load: () => Promise<(bytes: Uint8Array, emit: Emit) => Promise<SplitFile>>
 }
 
 export type Format = TextFormat | BytesFormat

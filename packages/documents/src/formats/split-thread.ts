@@ -1,7 +1,7 @@
 // Runs in a thread of document-splitter.ts: it splits one document after the other, and sends the passages in parts.
 import { parentPort } from 'node:worker_threads'
 import { isMissingModule } from '@polyvac/core/plugin'
-import type { SplitFile } from './format.js'
+import type { Emit, SplitFile } from './format.js'
 import { splitDocument } from './split-document.js'
 import { damageOf, formatOf, isBytes } from './table.js'
 import type { Passage } from '../text/passages.js'
@@ -22,10 +22,19 @@ parentPort?.on('message', (job: SplitJob) => { void split(job) })
 
 /** Posts the passages of a document in parts, or its problem. It never rejects. */
 async function split ({ source, text }: SplitJob): Promise<void> {
-  let all: Passage[]
-  let missing: string | undefined
+  let sent = 0
+  let leftOut = 0
+  const take = (passages: Passage[]): Passage[] => {
+    const taken = passages.slice(0, MAX_PASSAGES - sent)
+    leftOut += passages.length - taken.length
+    sent += taken.length
+    return taken
+  }
+  // an empty part, too, shows that the file is being read
+  const emit = (passages: Passage[]): void => { parentPort?.postMessage({ passages: take(passages), end: false, leftOut: 0 } satisfies SplitPart) }
+  let rest: SplitFile
   try {
-    ({ passages: all, missing } = typeof text === 'string' ? splitText(source, text) : await splitBytes(source, text))
+    rest = typeof text === 'string' ? splitText(source, text) : await splitBytes(source, text, emit)
   } catch (err) {
     const format = formatOf(source)
     const parser = isBytes(format) ? format.package : undefined
@@ -34,11 +43,10 @@ async function split ({ source, text }: SplitJob): Promise<void> {
     parentPort?.postMessage({ passages: [], end: true, leftOut: 0, problem } satisfies SplitPart)
     return
   }
-  const leftOut = Math.max(0, all.length - MAX_PASSAGES)
-  all.length -= leftOut
+  const all = take(rest.passages)
   for (let at = 0; ; at += PART) {
     const end = at + PART >= all.length
-    parentPort?.postMessage({ passages: all.slice(at, at + PART), end, leftOut, missing: end ? missing : undefined } satisfies SplitPart)
+    parentPort?.postMessage({ passages: all.slice(at, at + PART), end, leftOut, missing: end ? rest.missing : undefined } satisfies SplitPart)
     if (end) return
   }
 }
@@ -49,8 +57,8 @@ function splitText (source: string, text: string): SplitFile {
   return { passages: splitDocument(source, text) }
 }
 
-async function splitBytes (source: string, bytes: Uint8Array): Promise<SplitFile> {
+async function splitBytes (source: string, bytes: Uint8Array, emit: Emit): Promise<SplitFile> {
   const format = formatOf(source)
   if (!isBytes(format)) throw new TypeError(`${source} is a file of text`)
-  return await (await format.load())(bytes)
+  return await (await format.load())(bytes, emit)
 }

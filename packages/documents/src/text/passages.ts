@@ -31,13 +31,23 @@ export class PassageBuilder {
   // @keyed none: it lives for the conversion of one document of a folder of the configuration; maxFileBytes
   readonly #passages: Passage[] = []
   // @keyed none: it lives for the conversion of one document of a folder of the configuration; maxFileBytes
-  #path: { level: number, text: string }[] = []
+  #path: readonly { readonly level: number, readonly text: string }[]
   /** The last heading, while no text has followed it. */
   #bare: { level: number, text: string, line: number } | undefined
   // @keyed none: it lives for the conversion of one document of a folder of the configuration; maxFileBytes
   #lines: { first: number, last: number, text: string }[] = []
   #size = 0
   #code = false
+
+  /** @param above the headings that the first lines are below, of the `path` of another builder */
+  constructor (above: PassageBuilder['path'] = []) {
+    this.#path = above
+  }
+
+  /** The headings that the next line is below. */
+  get path (): readonly { readonly level: number, readonly text: string }[] {
+    return this.#path
+  }
 
   /** Adds a heading of level 1 to 6. It ends the headings before it of the same or a higher level number. */
   heading (level: number, raw: string, line: number): void {
@@ -46,8 +56,7 @@ export class PassageBuilder {
     this.#end()
     this.#endBareHeading(level)
     this.#code = false
-    this.#path = this.#path.filter(above => above.level < level)
-    this.#path.push({ level, text })
+    this.#path = [...this.#path.filter(above => above.level < level), { level, text }]
     this.#bare = text === '' ? undefined : { level, text, line }
     if (all.length > text.length) this.line(all.slice(text.length), line)
   }

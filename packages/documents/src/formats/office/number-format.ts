@@ -56,7 +56,7 @@ export function numberFormat (id: number, code: string | undefined, from1904: bo
 
 /** A number with the 15 digits that are kept of it. */
 export function plainNumber (value: number): string {
-  return String(Number(value.toPrecision(15)))
+  return String(Number.isSafeInteger(value) ? value : Number(value.toPrecision(15)))
 }
 
 /** The parts of a code for positive and negative numbers; a semicolon in quotes divides nothing. */

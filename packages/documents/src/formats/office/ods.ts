@@ -1,5 +1,5 @@
 import { openOdf, SILENT, spaceOf, Styles } from './odf.js'
-import { addSheet, MAX_ROWS, type CellRow, type SheetCell } from './sheet.js'
+import { addSheet, missingOf, SheetBudget, type CellRow, type SheetCell } from './sheet.js'
 import { readXml } from './xml.js'
 import { MAX_COLUMNS } from '../../text/sheet-rows.js'
 import { PassageBuilder } from '../../text/passages.js'
@@ -14,22 +14,20 @@ export async function splitOds (bytes: Uint8Array): Promise<SplitFile> {
   const builder = new PassageBuilder()
   const styles = new Styles()
   // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_ODF_BYTES
-  const missing: string[] = []
-  let left = MAX_ROWS
+  const hidden: string[] = []
+  const budget = new SheetBudget()
   let silent = 0
   let depth = 0
   let sheet: { name: string, hidden: boolean, rows: CellRow[] } | undefined
   let number = 0
   let row: { cells: (SheetCell | undefined)[], column: number, repeated: number } | undefined
   let cell: { text: string, isValue: boolean, style: string | undefined, repeated: number } | undefined
-  let isCut = false
   const endRow = (): void => {
     if (row === undefined || sheet === undefined) return
     const first = number + 1
     number += row.repeated
-    if (row.cells.some(one => one !== undefined) && !sheet.hidden) {
-      if (left-- > 0) sheet.rows.push({ cells: row.cells, first, last: number })
-      else isCut = true
+    if (row.cells.some(one => one !== undefined) && !sheet.hidden && budget.takeRow()) {
+      sheet.rows.push({ cells: row.cells, first, last: number })
     }
     row = undefined
   }
@@ -37,11 +35,12 @@ export async function splitOds (bytes: Uint8Array): Promise<SplitFile> {
     if (row === undefined || cell === undefined) return
     const text = cell.text.replace(/\s+/g, ' ').trim()
     const end = Math.min(MAX_COLUMNS, row.column + cell.repeated)
-    if (text !== '') for (let at = row.column; at < end; at++) row.cells[at] = { text, isValue: cell.isValue, style: cell.style }
+    if (text !== '') for (let at = row.column; at < end && budget.takeCell(text); at++) row.cells[at] = { text, isValue: cell.isValue, style: cell.style }
     row.column = end
     cell = undefined
   }
   await readXml(archive, 'content.xml', {
+    isDone: () => budget.isSpent,
     open (name, attributes) {
       styles.open(name, attributes)
       // comments are not the text of the cell
@@ -51,7 +50,7 @@ export async function splitOds (bytes: Uint8Array): Promise<SplitFile> {
         const title = attributes['name'] ?? ''
         sheet = { name: title, hidden: styles.hides(attributes['style-name']), rows: [] }
         number = 0
-        if (sheet.hidden) missing.push(`the hidden sheet ${title}`)
+        if (sheet.hidden) hidden.push(title)
       } else if (name === 'table-row') row = { cells: [], column: 0, repeated: repeats(attributes['number-rows-repeated']) }
       else if (name === 'table-cell' || name === 'covered-table-cell') {
         cell = { text: '', isValue: !NO_VALUE.has(attributes['value-type']), style: attributes['style-name'], repeated: repeats(attributes['number-columns-repeated']) }
@@ -75,8 +74,7 @@ export async function splitOds (bytes: Uint8Array): Promise<SplitFile> {
       }
     }
   })
-  if (isCut) missing.push(`rows past ${MAX_ROWS}`)
-  return { passages: builder.finish(), missing: missing.length > 0 ? missing.slice(0, 10).join('; ') : undefined }
+  return { passages: builder.finish(), missing: missingOf(hidden, budget) }
 }
 
 /** Spreadsheets end with a million of repeated blank rows; a number that is none is 1. */

@@ -1,8 +1,8 @@
 import { openOdf, SILENT, spaceOf, Styles } from './odf.js'
 import { isPageText } from './page-text.js'
-import { addTable } from './slide.js'
 import { readXml } from './xml.js'
 import { PassageBuilder } from '../../text/passages.js'
+import { addTable } from '../../text/table-lines.js'
 import type { SplitFile } from '../format.js'
 import type { Archive } from './zip.js'
 

@@ -1,8 +1,8 @@
 import { CHARSETS, decodeBytes, SHOWN, SILENT_GROUPS, SYMBOLS } from './rtf-codes.js'
 import { tokensOf, type Token } from './rtf-tokens.js'
 import { isPageText } from './page-text.js'
-import { addTable } from './slide.js'
 import { PassageBuilder } from '../../text/passages.js'
+import { addTable } from '../../text/table-lines.js'
 import type { SplitFile } from '../format.js'
 
 /** Groups that are open at the same time. */

@@ -1,8 +1,10 @@
 import { addSheetRows, MAX_COLUMNS } from '../../text/sheet-rows.js'
 import type { PassageBuilder } from '../../text/passages.js'
 
-/** Rows of all sheets of a file that are read. */
-export const MAX_ROWS = 100_000
+/** Rows and cells of all sheets of a file that are read, and the characters of the cells. */
+const MAX_ROWS = 100_000
+const MAX_CELLS = 500_000
+const MAX_SHEET_TEXT = 16_000_000
 
 /** Longest title of a column, in characters; a longer cell is text. */
 const MAX_TITLE = 80
@@ -23,6 +25,39 @@ export interface SheetCell {
 
 /** A row with its number in the sheet, and the one of its last repetition. */
 export interface CellRow { readonly cells: ReadonlyArray<SheetCell | undefined>, readonly first: number, readonly last: number }
+
+/** What is left to read of the sheets of one file: many cells may share one long text. */
+export class SheetBudget {
+  /** Whether something was left out. */
+  isSpent = false
+  #rows = MAX_ROWS
+  #cells = MAX_CELLS
+  #characters = MAX_SHEET_TEXT
+
+  /** Whether a cell with this text is read. */
+  takeCell (text: string): boolean {
+    this.#cells--
+    this.#characters -= text.length
+    return this.#isLeft(Math.min(this.#cells, this.#characters))
+  }
+
+  /** Whether a row is read. */
+  takeRow (): boolean {
+    return this.#isLeft(--this.#rows)
+  }
+
+  #isLeft (left: number): boolean {
+    if (left < 0) this.isSpent = true
+    return !this.isSpent
+  }
+}
+
+/** The parts of the sheets that are left out, for the log. */
+export function missingOf (hidden: readonly string[], budget: SheetBudget): string | undefined {
+  const sheets = hidden.length > 0 ? [`the hidden sheets ${hidden.slice(0, 10).join(', ')}${hidden.length > 10 ? ', …' : ''}`] : []
+  const rest = budget.isSpent ? [`cells past ${MAX_ROWS} rows, ${MAX_CELLS} cells or ${MAX_SHEET_TEXT} characters`] : []
+  return sheets.length + rest.length > 0 ? [...sheets, ...rest].join('; ') : undefined
+}
 
 /**
  * Adds the rows of a sheet. Blank rows divide its tables; in each the rows above the titles are lines, such as

@@ -1,10 +1,10 @@
 import { PassageBuilder, type Passage } from '../../text/passages.js'
+import { addTable } from '../../text/table-lines.js'
 
 /** Levels of lists that are indented. */
 const MAX_LEVELS = 8
-/** Texts and rows of a slide that are read, and cells of a row. */
+/** Texts and tables of a slide that are read. */
 const MAX_BLOCKS = 5_000
-const MAX_CELLS = 100
 
 /** What a slide has, in order. */
 export type Block =
@@ -38,17 +38,4 @@ export class Slide {
 
 function mark (level: number | undefined): string {
   return level === undefined ? '' : `${'  '.repeat(Math.min(MAX_LEVELS, level))}- `
-}
-
-/** A table with titles is one of Markdown; the rows of another are lines such as "Manager: Ida Huber". */
-export function addTable (builder: PassageBuilder, { rows, hasTitles }: { readonly rows: ReadonlyArray<readonly string[]>, readonly hasTitles: boolean }, line: number, last = line): void {
-  builder.line('', line)
-  for (const [index, cells] of rows.entries()) {
-    const shown = cells.slice(0, MAX_CELLS).map(cell => cell.replace(/\s+/g, ' ').trim())
-    if (shown.every(cell => cell === '')) continue
-    const [name = '', ...rest] = shown.filter(cell => cell !== '')
-    builder.line(hasTitles ? shown.map(cell => cell.replaceAll('|', '\\|')).join(' | ') : `- ${[name, ...rest.length > 0 ? [rest.join('; ')] : []].join(': ')}`, line, last)
-    if (hasTitles && index === 0) builder.line(shown.map(() => '---').join(' | '), line, last)
-  }
-  builder.line('', last)
 }

@@ -1,4 +1,4 @@
-import { addSheet, MAX_ROWS, type CellRow, type SheetCell } from './sheet.js'
+import { addSheet, missingOf, SheetBudget, type CellRow, type SheetCell } from './sheet.js'
 import { mainPart, relationsOf } from './relations.js'
 import { numberFormat, plainNumber, type NumberFormat } from './number-format.js'
 import { readXml } from './xml.js'
@@ -26,23 +26,22 @@ export async function splitXlsx (bytes: Uint8Array): Promise<SplitFile> {
   const texts = await readTexts(archive, partOf('sharedStrings'))
   const formats = await readFormats(archive, partOf('styles'), from1904)
   const builder = new PassageBuilder()
-  const missing: string[] = []
-  let left = MAX_ROWS
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_SHEETS
+  const hiddenSheets: string[] = []
+  const budget = new SheetBudget()
   for (const { name, id, hidden } of sheets) {
     const part = relations.find(relation => relation.id === id && relation.type === 'worksheet')?.part
     // a sheet of a chart has no cells
     if (part === undefined) continue
     if (hidden) {
-      missing.push(`the hidden sheet ${name}`)
+      hiddenSheets.push(name)
       continue
     }
-    const { rows, isCut } = await readSheet(archive, part, texts, formats, left)
-    left -= rows.length
-    if (isCut) missing.push(`the rows of the sheet ${name} past ${MAX_ROWS} rows of the file`)
+    const rows = await readSheet(archive, part, texts, formats, budget)
     builder.heading(1, name, 1)
     addSheet(builder, rows)
   }
-  return { passages: builder.finish(), missing: missing.length > 0 ? missing.slice(0, 10).join('; ') : undefined }
+  return { passages: builder.finish(), missing: missingOf(hiddenSheets, budget) }
 }
 
 interface Sheet { readonly name: string, readonly id: string, readonly hidden: boolean }
@@ -106,7 +105,7 @@ class Runs {
     const text = this.#text
     this.#text = ''
     // how Office writes a control character
-    return text.replace(/_x000[dD]_/g, '')
+    return text.replace(/_x000[dD]_/g, '').replace(/\s+/g, ' ').trim()
   }
 }
 
@@ -134,12 +133,11 @@ async function readFormats (archive: Archive, part: string | undefined, from1904
   return formats
 }
 
-async function readSheet (archive: Archive, part: string, texts: readonly string[], formats: readonly NumberFormat[], maxRows: number): Promise<{ rows: CellRow[], isCut: boolean }> {
-  // @keyed none: they live for the conversion of one document of a folder of the configuration; MAX_ROWS, MAX_MERGED
+async function readSheet (archive: Archive, part: string, texts: readonly string[], formats: readonly NumberFormat[], budget: SheetBudget): Promise<CellRow[]> {
+  // @keyed none: they live for the conversion of one document of a folder of the configuration; MAX_ROWS of sheet.ts
   const rows: CellRow[] = []
   // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_XLSX_BYTES
   const merged: string[] = []
-  let isCut = false
   // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_XLSX_BYTES
   let cells: (SheetCell | undefined)[] = []
   let number = 0
@@ -149,6 +147,7 @@ async function readSheet (archive: Archive, part: string, texts: readonly string
   let inValue = false
   const runs = new Runs()
   await readXml(archive, part, {
+    isDone: () => budget.isSpent,
     open (name, attributes) {
       if (name === 'row') {
         number = Number(attributes['r'] ?? number + 1)
@@ -172,16 +171,13 @@ async function readSheet (archive: Archive, part: string, texts: readonly string
       else if (name === 'c' && cell !== undefined) {
         const inline = runs.take()
         const shown = shownOf(cell.type, cell.type === 'inlineStr' ? inline : value, texts, formats[cell.style])
-        if (column < MAX_COLUMNS && shown !== undefined) cells[column] = { ...shown, style: String(cell.style) }
+        if (column < MAX_COLUMNS && shown !== undefined && budget.takeCell(shown.text)) cells[column] = { ...shown, style: String(cell.style) }
         cell = undefined
-      } else if (name === 'row' && cells.length > 0) {
-        if (rows.length >= maxRows) isCut = true
-        else rows.push({ cells, first: number, last: number })
-      }
+      } else if (name === 'row' && cells.length > 0 && budget.takeRow()) rows.push({ cells, first: number, last: number })
     }
   })
-  fillMerged(rows, merged)
-  return { rows, isCut }
+  fillMerged(rows, merged, budget)
+  return rows
 }
 
 /** The text that a cell shows; undefined for a blank one. */
@@ -190,7 +186,8 @@ function shownOf (type: string, value: string, texts: readonly string[], format:
   const raw = type === 's' ? texts[Number(value)] ?? '' : type === 'b' ? (value === '1' ? 'TRUE' : 'FALSE') : value
   const number = Number(value)
   const shown = type === 'n' && value !== '' && Number.isFinite(number) ? format(number) : type === 'd' ? value.replace(/T00:00:00(?:\.0+)?Z?$/, '').replace('T', ' ') : raw
-  const text = shown.replace(/\s+/g, ' ').trim()
+  // texts that cells share are clean
+  const text = type === 's' ? shown : shown.replace(/\s+/g, ' ').trim()
   return text === '' ? undefined : { text, isValue }
 }
 
@@ -202,8 +199,8 @@ function columnOf (reference: string | undefined): number | undefined {
 }
 
 /** A cell that is merged over rows is the first cell of each of them. */
-function fillMerged (rows: readonly CellRow[], merged: readonly string[]): void {
-  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_ROWS
+function fillMerged (rows: readonly CellRow[], merged: readonly string[], budget: SheetBudget): void {
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_ROWS of sheet.ts
   const byNumber = new Map(rows.map(row => [row.first, row]))
   let left = MAX_MERGED
   for (const reference of merged) {
@@ -214,7 +211,7 @@ function fillMerged (rows: readonly CellRow[], merged: readonly string[]): void 
     for (let number = Number(first) + 1; number <= Number(last) && left > 0; number++) {
       left--
       const cells = byNumber.get(number)?.cells as (SheetCell | undefined)[] | undefined
-      if (cells !== undefined && cells[column] === undefined) cells[column] = cell
+      if (cells !== undefined && cells[column] === undefined && budget.takeCell(cell.text)) cells[column] = cell
     }
   }
 }

@@ -6,6 +6,8 @@ const MAX_XML_DEPTH = 500
 
 /** What a reader takes of XML. Names have no prefix. */
 export interface XmlReader {
+  /** Whether the rest of the part is left out. */
+  readonly isDone?: () => boolean
   readonly open?: (name: string, attributes: Readonly<Record<string, string>>) => void
   readonly text?: (text: string) => void
   readonly close?: (name: string) => void
@@ -31,7 +33,7 @@ export async function readXml (archive: Archive, name: string, reader: XmlReader
   let decoder: InstanceType<typeof TextDecoder> | undefined
   await archive.stream(name, chunk => {
     decoder ??= new TextDecoder(chunk[0] === 0xff && chunk[1] === 0xfe ? 'utf-16le' : chunk[0] === 0xfe && chunk[1] === 0xff ? 'utf-16be' : 'utf-8')
-    parser.write(decoder.decode(chunk, { stream: true }))
+    if (reader.isDone?.() !== true) parser.write(decoder.decode(chunk, { stream: true }))
   })
   parser.end()
 }
@@ -41,7 +43,10 @@ function localName (name: string): string {
 }
 
 /** Attributes by their names without a prefix; one without a prefix wins. `r:id` stays apart from `id`. */
-function withoutPrefixes (attributes: Readonly<Record<string, string>>): Record<string, string> {
+function withoutPrefixes (attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  let hasPrefix = false
+  for (const name in attributes) hasPrefix ||= name.includes(':')
+  if (!hasPrefix) return attributes
   const found: Record<string, string> = Object.create(null) as Record<string, string>
   for (const [name, value] of Object.entries(attributes)) {
     const local = name === 'r:id' ? name : localName(name)

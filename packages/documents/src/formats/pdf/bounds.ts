@@ -7,26 +7,18 @@ const MAX_PDF_PART_BYTES = 32 * 1024 * 1024
 let refused: Error | undefined
 
 /**
- * Runs `work`, and fails where pdfjs inflates a part of a PDF file beyond the bound. Call it only in a thread without
- * other work. pdfjs has no option for it; each of its decoders doubles a Uint8Array, so a long one is refused there.
+ * Bounds what pdfjs inflates of the parts of a file. Call it only in a thread without other work. pdfjs has no option
+ * for it; each of its decoders doubles a Uint8Array, so a long one is refused there.
  */
-export async function boundPdf<T> (bytes: Uint8Array, work: () => Promise<T>): Promise<T> {
+export function boundParts (bytes: Uint8Array): void {
   boundArrays()
   takeRefused()
   // pdfjs copies the file
   longest = Math.max(MAX_PDF_PART_BYTES, bytes.length)
-  let result: T
-  try {
-    result = await work()
-  } catch (error) {
-    throw takeRefused() ?? (error as Error)
-  }
-  const error = takeRefused()
-  if (error !== undefined) throw error
-  return result
 }
 
-function takeRefused (): Error | undefined {
+/** The error of the last part that was too large since the last call. */
+export function takeRefused (): Error | undefined {
   const error = refused
   refused = undefined
   return error

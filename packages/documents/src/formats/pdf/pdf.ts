@@ -1,31 +1,131 @@
-import { boundPdf } from './bounds.js'
-import { PassageBuilder, type Passage } from '../../text/passages.js'
-import type { SplitFile } from '../format.js'
+import { boundParts, takeRefused } from './bounds.js'
+import { addPage } from './layout.js'
+import { linesOf, textOf, type Item } from './lines.js'
+import { PageEdges } from './page-edges.js'
+import { outlineOf, type OutlinedDocument } from './outline.js'
+import { Hyphens } from '../../text/hyphens.js'
+import { PassageBuilder } from '../../text/passages.js'
+import type { Emit, SplitFile } from '../format.js'
 
 /** Pages of a PDF that are read. */
 const MAX_PAGES = 5_000
+/** Pieces of text of a page that are read. */
+const MAX_PAGE_ITEMS = 50_000
+/** Longest time for a page, where pdfjs lets go of the thread, and for all pages, in ms. */
+const MAX_PAGE_MS = 10_000
+const MAX_PDF_MS = 60_000
+/** Numbers of pages that the log names. */
+const MAX_NAMED = 20
+/** Of the pages, those without text that make it a scan. */
+const SCANNED = 0.2
 
-/** The pages of a PDF file, in a thread without other work. @throws the error of unpdf, or of its import */
-export async function splitPdf (bytes: Uint8Array): Promise<SplitFile> {
-  return { passages: await boundPdf(bytes, async () => await readPages(bytes)) }
-}
-
-async function readPages (bytes: Uint8Array): Promise<Passage[]> {
+/**
+ * The pages of a PDF file, in a thread without other work; each is emitted when it is read. A page that cannot be read
+ * costs only itself. @throws the error of unpdf, or of its import; where no page can be read
+ */
+export async function splitPdf (bytes: Uint8Array, emit: Emit): Promise<SplitFile> {
   const { getDocumentProxy } = await import('unpdf')
-  const document = await getDocumentProxy(bytes, { verbosity: 0 })
+  boundParts(bytes)
+  const document = await getDocumentProxy(bytes, { verbosity: 0 }).catch((error: unknown) => { throw takeRefused() ?? error })
   try {
-    const passages: Passage[] = []
-    for (let number = 1; number <= Math.min(document.numPages, MAX_PAGES); number++) {
-      const page = await document.getPage(number)
-      const { items } = await page.getTextContent()
-      const builder = new PassageBuilder()
-      const text = items.map((item: { readonly str?: string, readonly hasEOL?: boolean }) => item.str !== undefined ? `${item.str}${item.hasEOL ? '\n' : ''}` : '').join('')
-      for (const line of text.split('\n')) builder.line(line, number)
-      passages.push(...builder.finish())
-      page.cleanup()
+    const started = performance.now()
+    const headings = await outlineOf(document as unknown as OutlinedDocument)
+    const hyphens = new Hyphens()
+    const edges = new PageEdges()
+    const missing = new MissingPages(document.numPages)
+    let path: PassageBuilder['path'] = []
+    takeRefused()
+    for (let number = 1; number <= document.numPages; number++) {
+      if (number > MAX_PAGES || performance.now() - started > MAX_PDF_MS) {
+        missing.addRest(number, number > MAX_PAGES ? `the file has more than ${MAX_PAGES} pages` : 'the file takes too long')
+        break
+      }
+      const builder = new PassageBuilder(path)
+      try {
+        const page = await document.getPage(number) as unknown as PageOfText
+        const lines = linesOf(await itemsOf(page))
+        const refused = takeRefused()
+        if (refused !== undefined) throw refused
+        if (lines.length === 0) missing.addBlank()
+        hyphens.learn(lines.map(textOf))
+        addPage(builder, edges.without(lines), number, headings.get(number) ?? [], hyphens)
+        page.cleanup()
+      } catch (error) {
+        missing.add(number, takeRefused() ?? error as Error)
+        for (const { level, title } of headings.get(number) ?? []) builder.heading(level, title, number)
+      }
+      path = builder.path
+      emit(builder.finish())
     }
-    return passages
+    return { passages: [], missing: missing.finish() }
   } finally {
     await document.destroy()
+  }
+}
+
+interface PageOfText {
+  readonly streamTextContent: () => ReadableStream<{ readonly items: readonly Item[] }>
+  readonly cleanup: () => void
+}
+
+/** The pieces of text of a page, as they arrive. @throws an error where it takes too long */
+async function itemsOf (page: PageOfText): Promise<Item[]> {
+  const reader = page.streamTextContent().getReader()
+  // @keyed none: a list in order, of one page of a document; MAX_PAGE_ITEMS
+  const items: Item[] = []
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    reader.cancel(new Error('late')).catch(() => undefined)
+  }, MAX_PAGE_MS)
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (isLate) throw new Error('it takes too long')
+      if (done) return items
+      items.push(...value.items)
+      if (items.length > MAX_PAGE_ITEMS) throw new Error(`it has over ${MAX_PAGE_ITEMS} pieces of text`)
+    }
+  } finally {
+    clearTimeout(timer)
+    reader.cancel(new Error('done')).catch(() => undefined)
+  }
+}
+
+/** The pages that were not read, with the reasons. */
+class MissingPages {
+  readonly #count: number
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_PAGES
+  readonly #pages = new Map<string, string[]>()
+  #failed = 0
+  #blank = 0
+  #first: Error | undefined
+
+  constructor (count: number) {
+    this.#count = count
+  }
+
+  add (number: number, error: Error): void {
+    this.#failed++
+    this.#first ??= error
+    const pages = this.#pages.get(error.message) ?? []
+    pages.push(String(number))
+    this.#pages.set(error.message, pages)
+  }
+
+  addRest (first: number, reason: string): void {
+    this.#pages.set(reason, [`${first} to ${this.#count}`])
+  }
+
+  addBlank (): void {
+    this.#blank++
+  }
+
+  /** @throws the first reason where it is that of all pages */
+  finish (): string | undefined {
+    if (this.#failed === this.#count && this.#first !== undefined) throw this.#first
+    const parts = Array.from(this.#pages, ([reason, pages]) => `page${pages.length > 1 || pages[0]?.includes(' ') === true ? 's' : ''} ${pages.slice(0, MAX_NAMED).join(', ')}${pages.length > MAX_NAMED ? ' …' : ''}: ${reason}`)
+    if (this.#blank > 0 && this.#blank >= this.#count * SCANNED) parts.push(`${this.#blank} of ${this.#count} pages have no text (a scan?)`)
+    return parts.length > 0 ? parts.join('; ') : undefined
   }
 }

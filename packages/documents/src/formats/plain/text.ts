@@ -1,4 +1,4 @@
-import { joinHyphens } from '../../text/hyphens.js'
+import { Hyphens } from '../../text/hyphens.js'
 import { PassageBuilder, type Passage } from '../../text/passages.js'
 
 /** A longer first line of a plain text, in characters, is not its title. */
@@ -20,6 +20,15 @@ export function splitText (text: string): Passage[] {
   const from = isTitle ? start + 1 : 0
   for (const [index, line] of withEntries(lines.slice(from)).entries()) builder.line(line, from + index + 1)
   return builder.finish()
+}
+
+/** The lines with whole words where a layout has divided them. */
+function joinHyphens (lines: string[]): string[] {
+  if (!lines.some(line => /[-\u2010]\s*$/.test(line))) return lines
+  const hyphens = new Hyphens()
+  hyphens.learn(lines)
+  for (let at = 0; at + 1 < lines.length; at++) [lines[at], lines[at + 1]] = hyphens.join((lines[at] as string).trimEnd(), (lines[at + 1] as string)) as [string, string]
+  return lines
 }
 
 /** The lines that begin with a date or time of one form become list items, where a paragraph has several of them. */
