@@ -142,3 +142,42 @@ test('reStructuredText, AsciiDoc, Org, LaTeX, logs, subtitles and files without 
   t.match(await answer('Which disk is full?'), /^2026-11-20 ERROR disk \/dev\/sdb1 is full/)
   t.match(await answer('Where does the treasure lie?'), /oak/)
 })
+
+test('a table of another separator, with lines above its titles or with titles on each page, is read with its columns', t => {
+  const of = (text: string): string[] => splitDocument('a.csv', text).flatMap(({ content }) => content.split('\n').filter(line => line !== ''))
+  t.strictSame(of('Item|Shelf|Count\nHammer|A1|7\nSaw|B4|3\n'), ['- Hammer: Shelf: A1; Count: 7', '- Saw: Shelf: B4; Count: 3'])
+  t.strictSame(of('Report of 2026-11-01\n\nName,Room,Phone\nIda Huber,12,555-0101\nName,Room,Phone\nPaul Idris,14,555-0102\n'),
+    ['Report of 2026-11-01', '- Ida Huber: Room: 12; Phone: 555-0101', '- Paul Idris: Room: 14; Phone: 555-0102'])
+  t.strictSame(of('Artikel;Preis\nMüsli, groß;4,50\nÄpfel;2,20\n'), ['- Müsli, groß: Preis: 4,50', '- Äpfel: Preis: 2,20'])
+  t.strictSame(of('sep=;\r\nName;Room\r\nIda;12\r\n'), ['- Ida: Room: 12'])
+  t.strictSame(of('Name\tRoom\nIda\t12\n'), ['- Ida: Room: 12'])
+  t.strictSame(of('Name\nIda\nPaul\n'), ['- Ida', '- Paul'], 'a table of one column')
+  t.end()
+})
+
+test('the text outputs of a notebook are read, up to a bound', t => {
+  const notebook = (...cells: object[]): string[] => passages('a.ipynb', JSON.stringify({ cells }))
+  const code = (outputs: object[]): object => ({ cell_type: 'code', source: ['run()'], outputs })
+  t.strictSame(notebook({ cell_type: 'markdown', source: ['# Accuracy'] }, code([{ output_type: 'stream', text: ['accuracy 0.9312\n', 'loss 0.2214\n'] }])),
+    ['Accuracy | ``` / run() / ```', 'Accuracy | - accuracy 0.9312 / - loss 0.2214'])
+  t.strictSame(notebook(code([{ output_type: 'execute_result', data: { 'text/plain': ['42'], 'image/png': 'x'.repeat(9) } }, { output_type: 'error', ename: 'ValueError', evalue: 'bad', traceback: ['long'] }])),
+    [' | ``` / run() / ```', ' | - 42 / - ValueError: bad'])
+  t.strictSame(notebook(code([{ output_type: 'display_data', data: { 'text/plain': '<Figure size 640x480 with 1 Axes>', 'image/png': 'x' } }, { output_type: 'stream', text: ' 10%|#   | 1/10\n<a.B at 0x7f>\n' }, null as never])), [' | ``` / run() / ```'])
+  t.ok(notebook(code([{ output_type: 'stream', text: 'line of text\n'.repeat(10_000) }])).join('').length < 3_000)
+  t.end()
+})
+
+test('what stands on all pages of a site is not text: dates of changes, navigation, repeated lines', async t => {
+  t.strictSame(passages('a.html', '<title>11.5. Setting Up Shares</title><h2>11.5. Setting Up Shares</h2><p>In smb.conf.</p>'), ['11.5. Setting Up Shares | In smb.conf.'])
+  t.strictSame(passages('a.html', '<title>Pump – Harbour</title><h2>Pump</h2><p>It is red.</p><h3>Oil</h3><p>None.</p>'), ['Pump | It is red.', 'Pump > Oil | None.'])
+  t.strictSame(passages('a.html', '<h1>Boiler</h1><div class="breadcrumb"><div>Home</div> / Boiler</div><a class="skip-link" href="#x">Skip to content</a><p>Jump to content</p><p>Serviced in October.</p><p>This page last modified on 2021-11-17 15:30:21 UTC</p>'), ['Boiler | Serviced in October.'])
+  t.match(passages('a.html', '<p>The last edited volume is of 2019.</p><p>Skip to my lou.</p>'), [/volume is of 2019.*lou/])
+  const page = (name: string, text: string): string => `<html><title>${name}</title><p>Harbour handbook</p><h1>${name}</h1><p>${text}</p><p>Free for all under terms of 20${text.length}.</p><p>Call 0171 555 012.</p></html>`
+  const files = { 'a.html': page('Boiler', 'It is serviced in October.'), 'b.html': page('Pump', 'The pump holds 40 litres.'), 'c.html': page('Crane', 'The crane lifts four tonnes.'), 'd.html': '<h1>Bins</h1><p>Free for all.</p>' }
+  const memory = await memoryOf(t, files)
+  t.strictSame(await memory.search({ query: 'free for all under terms', threshold: 0.7 }).then(hits => hits.map(({ content }) => content)), ['Free for all.'])
+  t.strictSame(await memory.search({ query: 'harbour handbook' }), [])
+  t.match(await memory.search({ query: 'How much does the pump hold?' }), [{ content: /^The pump holds 40 litres\.\n+Call 0171 555 012\.$/ }])
+  const two = await memoryOf(t, { 'a.html': files['a.html'], 'b.html': files['b.html'] })
+  t.match(await two.search({ query: 'harbour handbook' }), [{ content: /Harbour handbook/ }], 'two pages show nothing')
+})

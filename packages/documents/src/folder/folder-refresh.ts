@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { DocumentSplitter } from './document-splitter.js'
+import { findFurniture, withoutFurniture } from './furniture.js'
 import { listFiles, readDocument, UNREADABLE, type FoundFile } from './files.js'
 import type { FolderSettings, IndexProgress } from './folder-options.js'
 import { LeftOutCounts, reasonOf, type Reason } from './left-out.js'
@@ -47,7 +48,7 @@ export async function refreshIndex (index: PassageIndex, settings: FolderSetting
   let { passages } = index.stats()
   const report = (): void => { onProgress({ files: files.length, done, passages }) }
   report()
-  for await (const batch of batches(index, settings, changed, stamps, signal)) {
+  for await (const batch of batches(index, settings, { all: files, changed }, stamps, signal)) {
     passages += await index.upsert(batch.documents, { signal })
     written += batch.documents.length
     done += batch.files
@@ -68,7 +69,9 @@ export async function refreshIndex (index: PassageIndex, settings: FolderSetting
   return { changed: written + stamps.size, fingerprint: missed > 0 ? undefined : fingerprint, unlisted, unread }
 }
 
-async function * batches (index: PassageIndex, settings: FolderSettings, files: readonly FoundFile[],
+interface Files { readonly all: readonly FoundFile[], readonly changed: readonly FoundFile[] }
+
+async function * batches (index: PassageIndex, settings: FolderSettings, files: Files,
   stamps: ReadonlyMap<string, string>, signal: AbortSignal): AsyncGenerator<{ documents: IndexedDocument[], files: number, unread: number }> {
   const splitter = new DocumentSplitter(settings.log)
   try {
@@ -78,13 +81,14 @@ async function * batches (index: PassageIndex, settings: FolderSettings, files: 
   }
 }
 
-async function * splitBatches (index: PassageIndex, settings: FolderSettings, files: readonly FoundFile[],
+async function * splitBatches (index: PassageIndex, settings: FolderSettings, { all, changed }: Files,
   stamps: ReadonlyMap<string, string>, signal: AbortSignal, splitter: DocumentSplitter): ReturnType<typeof batches> {
   let documents: IndexedDocument[] = []
   let characters = 0
   let count = 0
   let unread = 0
-  for await (const { file, text } of readAhead(files, settings, signal)) {
+  const furniture = changed.length === 0 ? new Set<string>() : await findFurniture(all, settings, splitter, signal)
+  for await (const { file, text } of readAhead(changed, settings, signal)) {
     signal.throwIfAborted()
     count++
     if (text === UNREADABLE) {
@@ -105,7 +109,7 @@ async function * splitBatches (index: PassageIndex, settings: FolderSettings, fi
     // tried again by each process once: a hostile document takes as long at each refresh
     if (isLate) settings.late.add(file.source + late)
     const reason = text === undefined ? 'not text' satisfies Reason : problem && reasonOf(problem)
-    documents.push({ source: file.source, stamp: isLate ? late : stamp + (reason === undefined ? '' : LEFT_OUT + reason), passages })
+    documents.push({ source: file.source, stamp: isLate ? late : stamp + (reason === undefined ? '' : LEFT_OUT + reason), passages: withoutFurniture(file.source, passages, furniture) })
     characters += text?.length ?? 0
     if (characters >= BATCH_CHARACTERS) {
       yield { documents, files: count, unread }

@@ -49,11 +49,15 @@ export class PassageBuilder {
     return this.#path
   }
 
-  /** Adds a heading of level 1 to 6. It ends the headings before it of the same or a higher level number. */
-  heading (level: number, raw: string, line: number): void {
+  /**
+   * Adds a heading of level 1 to 6. It ends the headings before it of the same or a higher level number.
+   * @param repeats the heading before it, which has no text, is the same title
+   */
+  heading (level: number, raw: string, line: number, repeats = false): void {
     const all = raw.replace(INVISIBLE, '')
     const text = all.slice(0, MAX_HEADING_CHARS)
     this.#end()
+    if (repeats) this.#bare = undefined
     this.#endBareHeading(level)
     this.#code = false
     this.#path = [...this.#path.filter(above => above.level < level), { level, text }]
