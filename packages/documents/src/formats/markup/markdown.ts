@@ -30,7 +30,7 @@ const HEADING_MARKUP = /[<[{*_`\\&]|[^\S ]| {2}/
 export function splitMarkdown (text: string, mdx = false): Passage[] {
   const lines = text.split(text.includes('\r') ? /\r?\n/ : '\n')
   const builder = new PassageBuilder()
-  const site = new SiteSyntax(builder, mdx)
+  const site = new SiteSyntax(builder, text, mdx)
   let fence: string | undefined
   let inside: Inside
   let mayHaveTables = true

@@ -35,13 +35,19 @@ const IMPORT = /^import\s+(?:[\w*{][^'"]*?\sfrom\s+)?['"][^'"]+['"]\s*;?\s*$/
 const IMPORT_OPENS = /^import\s+(?:[\w$]+\s*,\s*)?\{[^}]*$/
 const EXPORT = /^export\s+(?:const|let|default|function|async|\{|\*)/
 
-/** What most lines have none of. */
-const ANY = /^\s*(?::::|!!!|\?\?\?|===|>\s*\[!|<\/?[A-Z]|import\s|export\s|\[TOC\]|\{:|--8<--|<<<|\\(?:newpage|pagebreak))|\{%|\{\{[<%]|\[\[|%%|==|\s\^[A-Za-z0-9-]{2,40}\s*$|\{\/\*|\*\/\}/i
+/** With which such a line begins, in a document, and the marks within a line. Most documents have few of them. */
+const BEGINS = /^[^\S\n]*(?::::|!!!|\?\?\?|===|>\s*\[!|<\/?[A-Z]|import\s|export\s|\[TOC\]|\[\[toc|\{:|--8<--|<<<|\\(?:newpage|pagebreak))/i
+const FIRST: ReadonlySet<number> = new Set([...':!?=>< \tiIeE[{-\\'].map(character => character.charCodeAt(0)))
+const BEGINS_ANY = new RegExp(BEGINS, 'im')
+const MARKS = ['{%', '{{', '[[', '==', '%%', ' ^', '{/*']
 
 /** Reads the lines of one document, in order. */
 export class SiteSyntax {
   readonly #builder: PassageBuilder
   readonly #isMdx: boolean
+  readonly #begins: boolean
+  readonly #marks: readonly string[]
+  readonly #isPlain: boolean
   // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_PARTS
   readonly #parts: Part[] = []
   #comment: '%%' | '*/}' | undefined
@@ -49,9 +55,12 @@ export class SiteSyntax {
   #statement = 0
   #depth = 0
 
-  constructor (builder: PassageBuilder, isMdx: boolean) {
+  constructor (builder: PassageBuilder, text: string, isMdx: boolean) {
     this.#builder = builder
     this.#isMdx = isMdx
+    this.#begins = BEGINS_ANY.test(text)
+    this.#marks = MARKS.filter(mark => text.includes(mark))
+    this.#isPlain = !this.#begins && this.#marks.length === 0
   }
 
   /** A line without the indentation of its part; ends the parts before it. Also for lines of code. */
@@ -88,7 +97,7 @@ export class SiteSyntax {
       this.#comment = undefined
       return this.text(line.slice(end + length), number)
     }
-    if (!ANY.test(line)) return line
+    if (!this.#hasSyntax(line)) return line
     if (FOR_TOOLS.test(line)) return undefined
     if (IMPORT.test(line)) return undefined
     if (IMPORT_OPENS.test(line) || (this.#isMdx && EXPORT.test(line))) {
@@ -98,6 +107,13 @@ export class SiteSyntax {
     }
     if (this.#opensPart(line, number)) return undefined
     return this.#inline(line, number)
+  }
+
+  #hasSyntax (line: string): boolean {
+    if (this.#isPlain) return false
+    if (this.#begins && FIRST.has(line.charCodeAt(0)) && BEGINS.test(line)) return true
+    for (const mark of this.#marks) if (line.includes(mark)) return true
+    return false
   }
 
   #opensPart (line: string, number: number): boolean {
