@@ -9,6 +9,7 @@ import { METRICS } from '@polyvac/core/plugin'
 import { createHost, HostConfigFile, openApiOf } from '@polyvac/host'
 import { features, LEGACY_REVISIONS, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
 import { transitions } from '@polyvac/tasks'
+import { FORMATS } from '../packages/documents/dist/formats/table.js'
 import { COMMAND_HELP } from '../apps/polyvac/dist/commands.js'
 import { measured, replicas, shard } from './capacity.mjs'
 import { remedies } from './remedies.mjs'
@@ -69,6 +70,8 @@ const parts = {
     [`\`${name}\``, String(packages), String(megabytes)])),
   'packages: map': packagesTable,
   'packages: arrows': packagesPicture,
+  'documents: formats': () => table(['Extensions', 'A citation names', 'Needs the package'], FORMATS.map(({ extensions, place, named, package: name }) =>
+    [extensions.map(extension => extension === '' ? '(none)' : `\`${extension}\``).join(' ') + (named === true ? ', where they are named' : ''), `\`${place}\``, name === undefined ? '–' : `\`${name}\``])),
   metrics: () => table(['Metric', 'Kind', 'Unit', 'Meaning'], Object.entries(METRICS).map(([name, { kind, unit, description }]) =>
     [`\`${name}\``, kind === 'total' ? 'counter' : kind, `\`${unit}\``, `${description}.`])),
   attributes: attributesTable,

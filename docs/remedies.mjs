@@ -132,7 +132,7 @@ export const remedies = {
   PUBLIC_BIND_UNAUTHENTICATED: { seen: 'start', means: 'The address to bind is reachable from other machines, and callers are not authenticated.', remedy: 'Set `service.auth`, bind 127.0.0.1, put an authenticating proxy in front, or give `--allow-unauthenticated`.' },
   PORT_IN_USE: { seen: 'start', means: 'Another process uses the port.', remedy: 'Stop it, or choose another with `--port`; 0 picks a free one.' },
   CANNOT_LISTEN: { seen: 'start', means: 'The address or port cannot be bound.', remedy: 'The message names the reason.' },
-  USAGE: { seen: 'start', means: 'The command line is invalid. The exit code is 2.', remedy: 'Read `polyvac --help`.' },
+  USAGE: { seen: 'start', means: 'The command line is invalid. The exit code is 2.', remedy: 'Read `polyvac help <command>`, or `polyvac --help`.' },
   DOCUMENTS_FOLDER_NOT_FOUND: { seen: 'start', means: 'The folder to index is missing, is a file, or cannot be read.', remedy: 'Set `path` to a folder that this process can read.' },
   DOCUMENTS_INVALID_OPTION: { seen: 'start', means: 'An option of `openFolder`, `documentsInterpreter` or `openaiInterpreter` is unknown, has the wrong type or is out of its range.', remedy: 'Correct the option that `message` names; it gives the range.' },
   DOCUMENTS_INDEX_FILE: { seen: 'start', means: 'The index file cannot be opened or written.', remedy: 'Set `index_file` of the memory in the configuration to a path that can be written, or to `:memory:`. In code, that is `indexFile`.' },

@@ -58,7 +58,7 @@ async function readFiles (answers) {
 main().catch(err => { console.error(err); process.exit(1) })
 `
 
-const NO_PACKAGES = ['pg', 'pg-boss', 'better-sqlite3', '@grpc/grpc-js', 'protobufjs', '@opentelemetry/api', 'ai', '@ai-sdk/openai-compatible', 'unpdf', 'mammoth']
+const NO_PACKAGES = ['pg', 'pg-boss', 'better-sqlite3', '@grpc/grpc-js', 'protobufjs', '@opentelemetry/api', 'ai', '@ai-sdk/openai-compatible', 'unpdf', 'mammoth', 'postal-mime']
 const BANNER = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);'
 
 for (const [format, file] of [['esm', 'index.mjs'], ['cjs', 'index.cjs']] as Array<[Format, string]>) {

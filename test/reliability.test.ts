@@ -8,13 +8,17 @@ function testLinks (text: string): Array<readonly [sentence: string, path: strin
   return [...text.matchAll(/\[([^\]]+)\]\((?:\.\.\/)*((?:test|packages|apps|scripts)\/[^)]+\.(?:ts|mjs))\)/g)].map(([, sentence = '', path = '']) => [sentence.replaceAll('`', ''), path])
 }
 
+function readPages (...names: readonly string[]): string {
+  return names.map(name => readFileSync(join(root, `docs/explain/${name}.md`), 'utf8')).join('\n')
+}
+
 function hasSentence (path: string, sentence: string): boolean {
   const file = join(root, path)
   return existsSync(file) && readFileSync(file, 'utf8').replaceAll("\\'", "'").replaceAll('`', '').includes(sentence)
 }
 
 test('each of the 80 cases names a test or an attack that exists, or the reason why it is open', t => {
-  const page = readFileSync(join(root, 'docs/explain/reliability.md'), 'utf8')
+  const page = readPages('reliability', 'reliability-of-operation')
   const rows = [...page.matchAll(/^\| (\d+) \| (.+?) \| (.+) \|$/gm)]
   t.strictSame(rows.map(([, number]) => Number(number)), Array.from({ length: 80 }, (_, i) => i + 1))
   for (const [, number, , drivers = ''] of rows) {
@@ -38,7 +42,7 @@ test('each requirement of security is met by a test that exists, not applicable,
 })
 
 test('each threat and each entry point names a test that exists, or states that no defence is sure', t => {
-  const page = readFileSync(join(root, 'docs/explain/threats.md'), 'utf8')
+  const page = readPages('threats', 'threats-of-callers', 'threats-of-upstreams')
   const rows = page.split('\n\n').filter(part => /^\|.*\| (?:Defence|Tests) \|$/m.test(part)).flatMap(table => table.split('\n').slice(2))
   t.ok(rows.length > 40, `${rows.length} rows`)
   for (const row of rows.filter(row => row !== '')) t.ok(testLinks(row).length > 0 || /not a guarantee|none that is sure|is untrusted/.test(row), row)

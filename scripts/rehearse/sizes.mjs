@@ -15,10 +15,10 @@ export const SIZES = {
   '@polyvac/mcp-gateway': { packages: 77, megabytes: 50.3 },
   '@polyvac/documents': { packages: 71, megabytes: 34.6 },
   '@polyvac/host': { packages: 139, megabytes: 78.5 },
-  polyvac: { packages: 161, megabytes: 100 }
+  polyvac: { packages: 183, megabytes: 111 }
 }
 /** All packages together, with Fastify. */
-const ALL = { packages: 160, megabytes: 97.8 }
+const ALL = { packages: 182, megabytes: 109 }
 /** A package may install a tenth more, which dependencies of others take by themselves. */
 const GROWTH = 1.1
 

@@ -2,7 +2,7 @@ import { createError } from '@polyvac/core/basics'
 
 export const InterpreterCauseError = createError<[string, string]>('VAC_INTERPRETER_FAILED',
   'the interpreter of the VAC %s failed: %s', 500)
-export const UsageError = createError<[string]>('USAGE', '%s; see `polyvac --help`', 500)
+export const UsageError = createError<[string]>('USAGE', '%s', 500)
 export const ServiceError = createError<[string, string]>('SERVICE_FAILED',
   'the service %s: %s', 500)
 export const SessionFileError = createError<[string, string]>('SESSION_FILE',

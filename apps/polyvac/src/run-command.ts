@@ -41,10 +41,15 @@ export async function runCommand (argv: readonly string[], io: CommandIo): Promi
   } catch (err) {
     // coded errors have texts for people; any other is a bug, which needs the stack
     const { code, message, stack } = err as NodeJS.ErrnoException
-    io.stderr.write(`${toPlainLines(code === undefined ? stack ?? String(err) : `polyvac: ${message}`)}\n`)
+    io.stderr.write(`${toPlainLines(code === undefined ? stack ?? String(err) : `polyvac: ${message}`)}${code === 'USAGE' ? `; see \`${helpFor(argv)}\`` : ''}\n`)
     io.exitCode = code === 'USAGE' ? 2 : 1
     return false
   }
+}
+
+/** The command that prints what these arguments should be. */
+function helpFor ([name = '']: readonly string[]): string {
+  return name in commands ? `polyvac help ${name}` : 'polyvac --help'
 }
 
 /** The reader of the output has left, such as `head`: ends without a stack. A service handles it as any error. */

@@ -65,3 +65,14 @@ test('a failed call of a tool is an answer for the model, and progress names the
   t.match(chunks[0], { progress: 0, message: 'calling files__read_text_file' })
   t.ok(chunks.filter(chunk => typeof chunk === 'string').length > 2, 'text comes in pieces')
 })
+
+test('a model server that does not answer is named to the caller, with what helps', async t => {
+  const before = { ...process.env }
+  Object.assign(process.env, env, { MODEL_URL: 'http://127.0.0.1:9/v1' })
+  t.teardown(() => { process.env = before })
+  const app = await createHost({ config: join(folder, 'vac_config.yaml'), watchDocuments: false, tasks: { store: 'memory' }, server: { logger: false } })
+  t.teardown(() => app.close())
+  const response = await app.inject({ method: 'POST', url: '/vac/assistant', payload: { user_input: 'Hi' } })
+  t.match(response.json(), { error: { code: 'MODEL_FAILED', message: /^the model server http:\/\/127\.0\.0\.1:9\/v1 failed: .*MODEL_URL/ } })
+  t.equal(response.statusCode, 502)
+})

@@ -150,7 +150,7 @@ test('a notebook without text in its cells, and a table with long titles, do not
 
 test('a parser that is not installed is named once for each file; one that lacks a package itself is not', async t => {
   const own = dirname(fileURLToPath(import.meta.resolve('@polyvac/documents/package.json')))
-  const app = await folderOf(t, { 'docs/manual.pdf': pdf('Kettles.'), 'docs/letter.docx': await docx('Dear reader,'), 'docs/good.md': 'The heron waits.' })
+  const app = await folderOf(t, { 'docs/manual.pdf': pdf('Kettles.'), 'docs/letter.docx': await docx('Dear reader,'), 'docs/list.xlsx': await docx('A list'), 'docs/note.eml': 'Subject: a', 'docs/good.md': 'The heron waits.' })
   const modules = join(app, 'node_modules')
   await mkdir(join(modules, '@polyvac/documents'), { recursive: true })
   await mkdir(join(modules, '@orama'))
@@ -171,7 +171,7 @@ test('a parser that is not installed is named once for each file; one that lacks
     await memory.close()`)
   const { stdout } = await promisify(execFile)(process.execPath, ['read.mjs'], { cwd: app })
   t.match(JSON.parse(stdout), {
-    warnings: [/^letter\.docx: .*a-part-of-it/, /^manual\.pdf: install unpdf to read it$/], names: ['good.md']
+    warnings: [/^letter\.docx: .*a-part-of-it/, 'list.xlsx: install jszip to read it', 'manual.pdf: install unpdf to read it', 'note.eml: install postal-mime to read it'], names: ['good.md']
   })
-  t.equal((JSON.parse(stdout) as { warnings: string[] }).warnings.length, 2)
+  t.equal((JSON.parse(stdout) as { warnings: string[] }).warnings.length, 4)
 })

@@ -16,8 +16,10 @@ test('each sheet of a workbook is a heading; cells have the text that they show'
     row(6, '<c t="str"><f>A4&amp;"!"</f><v>Total</v></c>', '<c s="5"><f>SUM(B4:B5)</f><v>11545.6</v></c>', '<c s="6"><v>46096</v></c>', '<c t="b"><v>1</v></c>') +
     row(7, '<c t="s"><v>9999</v></c>', '<c t="e"><v>#DIV/0!</v></c>', '<c s="8"><v>0.3958333333333333</v></c>', '<c s="7"><v>0.5</v></c>')
   const memory = await memoryOf(t, {
-    'budget.xlsx': await xlsx({ 'Costs &amp; more': costs, Contract: inlineRows([['', 'Offer number:', 'A-7741'], ['', 'Customer', 'Ida Huber'], ['', 'Deposit', 400]], 2), '!Codes': inlineRows([['launch code']]) }, { shared, styles: STYLES, 'xl/vbaProject.bin': 'Attack' }),
+    'budget.xlsx': await xlsx({ 'Costs &amp; more': costs, Contract: inlineRows([['', 'Offer number:', 'A-7741'], ['', 'Customer', 'Ida Huber'], ['', 'Deposit', 400]], 2), '!Codes': inlineRows([['launch code']]) }, { shared, styles: STYLES, 'xl/vbaProject.bin': 'Attack', 'xl/worksheets/_rels/sheet2.xml.rels': relations('r1 comments ../comments1.xml'), 'xl/comments1.xml': '<comments><authors><author>Mara</author><author>tc={1}</author></authors><commentList><comment ref="C3" authorId="0"><text><r><t>Ask </t></r><r><t>her.</t></r></text></comment><comment ref="C4" authorId="1"><text><t>[Threaded comment] Your version of Excel. Comment: Paid?</t></text></comment></commentList></comments>' }),
     'merged.xlsx': await xlsx({ Shifts: inlineRows([['Day', 'Name', 'Phone'], ['Monday', 'Ida', 'x'], ['', 'Mara', 'y']]) + '</sheetData><mergeCells><mergeCell ref="A2:A3"/><mergeCell ref="A4:A1048576"/></mergeCells></worksheet>' }),
+    'table.xlsx': await xlsx({ T: inlineRows([['Draft', ''], ['Code', 'Meaning'], ['E1', 'Overheat']], 2) }, { 'xl/worksheets/_rels/sheet1.xml.rels': relations('r1 table ../tables/table1.xml'), 'xl/tables/table1.xml': '<table ref="A3:B4"/>' }),
+    'filter.xlsx': await xlsx({ T: inlineRows([['Code', 'Meaning'], ['E1', 'Overheat']]) + '</sheetData><autoFilter ref="A1:B2"/></worksheet>' }),
     'prefixed.xlsx': await archive({
       '_rels/.rels': relations('r1 officeDocument /xl/book.xml'),
       'xl/book.xml': '<x:workbook xmlns:x="m" xmlns:r="r"><x:workbookPr date1904="1"/><x:sheets><x:sheet name="One" sheetId="7" r:id="R9"/></x:sheets></x:workbook>',
@@ -39,9 +41,14 @@ Contract
 
 - Offer number: A-7741
 - Customer: Ida Huber
-- Deposit: 400`)
+- Deposit: 400
+
+- Comment by Mara on C3: Ask her.
+- Comment on C4: Paid?`)
   t.match(await memory.search({ query: 'roof repair amount', limit: 1, threshold: 0 }), [{ metadata: { source: 'budget.xlsx', heading: 'Costs & more', row: '1-7' } }])
   t.equal(await memory.read('merged.xlsx'), 'Shifts\n\n- Monday: Name: Ida; Phone: x\n- Monday: Name: Mara; Phone: y')
+  t.equal(await memory.read('table.xlsx'), 'T\n\nDraft\n\n- E1: Meaning: Overheat')
+  t.equal(await memory.read('filter.xlsx'), 'T\n\n- E1: Meaning: Overheat')
   t.equal(await memory.read('prefixed.xlsx'), 'One\n\n- Opened: 01.01.1904')
 })
 
@@ -51,6 +58,7 @@ test('each slide has its title as heading, its points, tables and notes, in the 
     'plan.pptx': await pptx([
       shape('body', 'First point', '<a:pPr lvl="1"/><a:r><a:t>Detail of </a:t></a:r><a:r><a:t>it</a:t></a:r>', 'Second point') + shape('title', 'Plan for 2026') + shape('sldNum', '1') + table,
       shape('', 'A text box alone.') + '<mc:AlternateContent><mc:Choice>' + shape('', 'Seen once.') + '</mc:Choice><mc:Fallback>' + shape('', 'Seen once.') + '</mc:Fallback></mc:AlternateContent>',
+      shape('', 'Budget') + shape('', 'It rises.') + shape('', 'It falls.'),
       '<p:sld show="0"><p:cSld><p:spTree>' + shape('title', 'A hidden slide') + '</p:spTree></p:cSld></p:sld>'
     ], {
       'ppt/slides/_rels/slide1.xml.rels': relations('r1 notesSlide ../notesSlides/notesSlide1.xml', 'r2 diagramData ../diagrams/data1.xml'),
@@ -58,7 +66,7 @@ test('each slide has its title as heading, its points, tables and notes, in the 
       'ppt/diagrams/data1.xml': '<dgm:dataModel><dgm:ptLst><dgm:pt><dgm:t><a:p><a:r><a:t>Gather</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>'
     })
   })
-  t.equal((await memory.read('plan.pptx'))?.replace(/\n{2,}/g, '\n\n'), 'Plan for 2026\n\n- First point\n  - Detail of it\n- Second point\n\nTeam | Lead\n--- | ---\nSearch | Mara\n\nGather\n\nNotes: Thank Mara.\nThen ask.\n\nA text box alone.\n\nSeen once.')
+  t.equal((await memory.read('plan.pptx'))?.replace(/\n{2,}/g, '\n\n'), 'Plan for 2026\n\n- First point\n  - Detail of it\n- Second point\n\nTeam | Lead\n--- | ---\nSearch | Mara\n\nGather\n\nNotes: Thank Mara.\nThen ask.\n\nA text box alone.\n\nSeen once.\n\nBudget\n\nIt rises.\n\nIt falls.')
   t.match(await memory.search({ query: 'who leads search', limit: 1, threshold: 0 }), [{ metadata: { source: 'plan.pptx', heading: 'Plan for 2026', slide: '1' } }])
 })
 

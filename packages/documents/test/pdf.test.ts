@@ -2,6 +2,7 @@ import { deflateSync } from 'node:zlib'
 import { test } from 'tap'
 import { folderOf, memoryOf } from './fixtures/folder.js'
 import { column, pdfOf, type Placed } from './fixtures/pdf.js'
+import { linesOf, textOf } from '../src/formats/pdf/lines.js'
 import { openFolder } from '../src/index.js'
 
 interface Warning { readonly source?: string, readonly missing?: string, readonly reason?: string }
@@ -15,11 +16,19 @@ function warnings (): { lines: Warning[], log: never } {
 test('the lines of forms and invoices stay lines, with whole figures; titles of columns are those of the rows', async t => {
   const wide = (y: number, ...cells: string[]): Placed[] => cells.map((text, at) => [72 + at * 130, y, text])
   const memory = await memoryOf(t, {
+    'form.pdf': Buffer.from(pdfOf([[...wide(720, 'Name:'), ...wide(706, 'Licence', 'B 4711 XY')]]).toString('latin1').replace('/Type /Page /', '/Type /Page /Annots [<< /Type /Annot /Subtype /Widget /FT /Tx /T (name) /V (Ida Huber) /Rect [200 716 300 732] >> << /Type /Annot /Subtype /Widget /FT /Btn /T (agree) /V /Off /Rect [1 1 2 2] >>] /'), 'latin1'),
     'estimate.pdf': pdfOf([column(['Insured name Gabriel Ruiz Year 2022', 'Claim no SF-1008 Make Jeep', 'Phone (425) 111-1111 Trim Limited', 'Odometer reading at the time of the visit to the shop 9,800', 'Sales tax 10.20% 278.46', 'Grand total 5,738'])]),
     'invoice.pdf': pdfOf([[...wide(720, 'Invoice number:', 'A-7741'), ...wide(706, 'Customer', 'Ida Huber'), ...wide(670, 'Item', 'Quantity', 'Price'), ...wide(656, 'Roof tiles', '1,200', '3,480.00'), ...wide(642, 'Gutter', '12', '96.50')]])
   })
+  t.equal(await memory.read('form.pdf'), '- Name: Ida Huber\n- Licence: B 4711 XY')
   t.equal(await memory.read('estimate.pdf'), '- Insured name Gabriel Ruiz Year 2022\n- Claim no SF-1008 Make Jeep\n- Phone (425) 111-1111 Trim Limited\n- Odometer reading at the time of the visit to the shop 9,800\n- Sales tax 10.20% 278.46\n- Grand total 5,738')
   t.equal((await memory.read('invoice.pdf'))?.replace(/\n{2,}/g, '\n\n'), '- Invoice number: A-7741\n- Customer: Ida Huber\n\nItem | Quantity | Price\n--- | --- | ---\nRoof tiles | 1,200 | 3,480.00\nGutter | 12 | 96.50')
+})
+
+test('the words of a line that runs to the left stay in its order', t => {
+  const item = (str: string, x: number, y: number, hasEOL = false): object => ({ str, transform: [11, 0, 0, 11, x, y], width: 40, height: 11, dir: 'rtl', hasEOL })
+  t.strictSame(linesOf([item('שלום', 400, 700), item('לכל', 355, 700), item('העולם', 310, 700, true), item('סוף', 400, 686)]).map(textOf), ['שלום לכל העולם', 'סוף'])
+  t.end()
 })
 
 test('a word that a line divides is whole where that is certain', async t => {

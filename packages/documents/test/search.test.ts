@@ -340,6 +340,22 @@ test('compound names are found whole and in parts', async t => {
   }
 })
 
+test('names with signs are words: C, C++, C#, F#, .NET, R&D and A/B', async t => {
+  const names = ['C', 'C++', 'C#', 'F#', '.NET', 'R&D', 'A/B', 'Node.js']
+  const index = await indexOf(t, Object.fromEntries(names.map((name, at) => [`${at}.md`, `# ${name}\n\nThe ${name} team meets in room ${at + 40}.`])))
+  for (const [at, name] of names.entries()) {
+    for (const query of [name, `Where does the ${name} team meet?`]) {
+      const found = index.search({ query, threshold: 0.6 }).map(({ source }) => source)
+      t.equal(found[0], `${at}.md`, query)
+      if (name !== 'Node.js') t.equal(found.length, 1, query)
+    }
+  }
+  for (const [query, source] of [['c++', '1.md'], ['c#', '2.md'], ['csharp', '2.md'], ['.net', '4.md']] as const) t.equal(index.search({ query })[0]?.source, source, query)
+  const sizes = await indexOf(t, { 's.md': '# Sizes\n\nSize S/M fits up to 98 cm. The page example.net has a table, i++ counts.', 'l.md': '# Large\n\nSize L fits up to 110 cm.' })
+  t.equal(sizes.search({ query: 'size M' })[0]?.source, 's.md')
+  t.equal(sizes.search({ query: 'example' })[0]?.source, 's.md')
+})
+
 test('a number with full stops is one word, with or without the v of a version, and a digit is a word', async t => {
   const versions = ['1.8', '1.9', '2.0', '2.10', '3.0', 'v2.1.4']
   const index = await indexOf(t, Object.fromEntries(versions.map(version => [`${version}.md`, `# Orchard ${version}\n\nThe port of Orchard ${version} is open.`])))

@@ -3,5 +3,5 @@ import { createError } from '@polyvac/core/plugin'
 export const NoSuchPathError = createError<[string, string, string]>('NOT_FOUND',
   'there is no route %s %s; %s', 404)
 export const NoMemoryError = createError<[string]>('VAC_HAS_NO_MEMORY',
-  'the VAC %s has no memory to search; GET /vac lists the VACs with one', 404)
+  'the VAC %s has no memory to search; the list of VACs shows those with one', 404)
 export const InvalidOptionsError = createError<[string]>('VAC_PLUGIN_OPTIONS', '%s', 500)

@@ -21,7 +21,7 @@ export interface ChatProtocol<Options extends TObject = TObject> {
   toError (failure: Failure): object
   /** No client outside of the application reads the errors, so with `errorHandler: 'app'` it answers them itself. */
   readonly appErrors?: boolean
-  /** The request that lists the VACs, for the texts of errors. Default `GET /vac`. */
+  /** The path that lists the VACs, for the texts of errors. Default `/vac`. */
   readonly list?: string
   /** The header of responses that has the id of the request. */
   readonly requestIdHeader?: string

@@ -32,7 +32,8 @@ test('it changes nothing in the app around it, and the app\'s hooks apply to its
     t.equal(response.statusCode, 200, url)
     t.match(response.headers, { 'access-control-allow-origin': 'https://example.org', 'x-app': 'hook', 'x-content-type-options': 'nosniff' }, url)
   }
-  t.match((await app.inject(ask('/agents/vac/nope'))).json(), { error: { code: 'VAC_NOT_FOUND' } })
+  t.match((await app.inject(ask('/agents/vac/nope'))).json(), { error: { code: 'VAC_NOT_FOUND', message: /; GET \/agents\/vac lists those that are$/ } })
+  t.match((await app.inject('/agents/openai/v1/models/nope')).json(), { error: { message: /; GET \/agents\/openai\/v1\/models lists those/ } })
   t.equal((await app.inject(ask('/vac/docs'))).statusCode, 404, 'nothing outside the prefix')
   t.notOk(app.hasReplyDecorator('sse'))
 })

@@ -1,4 +1,5 @@
 import type { Vac, Vacs } from '@polyvac/core'
+import { nearest } from '@polyvac/core/basics'
 import { converse, writeAnswer } from '../client/conversation.js'
 import { UsageError } from '../errors.js'
 import { speakerOf } from './chat.js'
@@ -31,6 +32,11 @@ function toQuestion (vacs: Vacs, words: readonly string[]): { vac: Vac, question
   const [first, ...rest] = words
   if (first !== undefined && vacs.has(first)) {
     return { vac: vacs.get(first), question: rest.length === 0 ? undefined : rest.join(' ') }
+  }
+  const near = first === undefined || /\s/.test(first) ? undefined : nearest(first, vacs.names)
+  // one word before a question in quotation marks is a name; words without them may all be the question
+  if (near !== undefined && rest.length === 1 && /\s/.test(rest[0]!)) {
+    throw new UsageError(`there is no VAC ${JSON.stringify(first)}; did you mean ${JSON.stringify(near)}?`)
   }
   if (vacs.names.length !== 1) throw new UsageError(`name the VAC to ask: ${vacs.names.join(', ')}`)
   return { vac: vacs.get(vacs.names[0]!), question: words.length === 0 ? undefined : words.join(' ') }

@@ -30,9 +30,18 @@ export async function init ({ target = '.', template }: Pick<Arguments, 'target'
     return
   }
   await mkdir(folder, { recursive: true })
+  let keptManifest: string | undefined
   for (const [path, from] of await filesOf(template ?? 'default')) {
     const to = join(folder, path)
-    say(path === 'package.json' ? await writeManifest(from, to) : await copy(from, to), path)
+    const exists = path === 'package.json' ? await writeManifest(from, to) : await copy(from, to)
+    if (exists && path === 'package.json') keptManifest = from
+    say(exists, path)
+  }
+  if (keptManifest !== undefined) {
+    const { dependencies, devDependencies = {} } = JSON.parse(await readFile(keptManifest, 'utf8')) as Record<string, object>
+    io.stdout.write(`\n  package.json was kept. The service needs these packages in it: ${Object.keys({ ...dependencies, ...devDependencies }).join(', ')}.
+  In a new folder it installs and starts unchanged: polyvac init my-agents${template === undefined ? '' : ` --template ${template}`}\n`)
+    return
   }
   io.stdout.write(`\n  ${folder === io.cwd() ? '' : `cd ${toPlainText(target)} && `}npm install && npm start\n`)
 }

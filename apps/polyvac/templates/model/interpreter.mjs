@@ -27,10 +27,15 @@ export async function * stream_interpreter (question, vectorName, history, { sig
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     // the signal aborts the request when the caller disconnects or cancels: the model stops, too
     const stream = client.chat.completions.stream({ model, messages, tools: [...functions, ASK_USER] }, { signal })
-    for await (const { choices: [choice] } of stream) {
-      const text = choice?.delta.content ?? ''
-      answer += text
-      if (text !== '') yield text
+    try {
+      for await (const { choices: [choice] } of stream) {
+        const text = choice?.delta.content ?? ''
+        answer += text
+        if (text !== '') yield text
+      }
+    } catch (err) {
+      signal.throwIfAborted()
+      throw modelFailed(err, baseURL, model)
     }
     const { message } = (await stream.finalChatCompletion()).choices[0]
     const calls = message.tool_calls ?? []
@@ -65,6 +70,14 @@ export async function * stream_interpreter (question, vectorName, history, { sig
       return `The call failed: ${err.message}`
     }
   }
+}
+
+/** Callers read the text of this error, since it is marked to be exposed: the cause, and what helps. */
+function modelFailed (err, baseURL, model) {
+  const remedy = err.status === undefined
+    ? 'start a model server, such as `ollama serve`, or name another one in MODEL_URL'
+    : err.status === 404 ? `pull the model, such as \`ollama pull ${model}\`, or name another one in MODEL_NAME` : 'read what it needs, such as MODEL_KEY'
+  return Object.assign(new Error(`the model server ${baseURL} failed: ${err.message}; ${remedy}`), { code: 'MODEL_FAILED', statusCode: 502, expose: true })
 }
 
 /** A name of letters, digits, _ and -, as models take it. */

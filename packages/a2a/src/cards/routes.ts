@@ -151,7 +151,7 @@ function asString (text: unknown): string { return text as string }
 
 function vacNotFound ({ id: requestId }: FastifyRequest): object {
   const message = 'no VAC of this name is exposed here; /.well-known/ai-catalog.json lists those that are'
-  return toHttpBody(toFailure({ status: 404, code: 'NOT_FOUND', message, requestId }))
+  return toHttpBody({ ...toFailure({ status: 404, code: 'NOT_FOUND', message, requestId }), grpc: 'NOT_FOUND' })
 }
 
 /** Whether the caller has this version of the card (RFC 9110, section 13.1). */

@@ -3,12 +3,18 @@ import type { Language } from '../language/languages.js'
 import type { TermMatcher } from '../search/query-terms.js'
 import { WORD } from '../language/terms.js'
 
+/** What asks for a price. */
+const PRICE = /\bhow much (?:is|are|was|do|does|did|will|would|for|to|costs?)\b|\bhow much\s*\??$|\bhow expensive\b|(?<!\p{L})(?:prices?|costs?|fees?|kosten|kostet|teuer|preise?|prix|tarifs?|co[uû]te(?:nt)?|cuestan?|precios?|tarifas?|prezz[oi]|costano?|preços?|custam?|kost|prijs|prijzen|стоит|стоят|цен\p{L}*)(?!\p{L})|多少钱|いくら/iu
+const AMOUNT = /(?<!\p{L})(?:free|kostenlos|kostenfrei|umsonst|gratis|gratuit\p{L}*|gratuito|бесплатно)(?!\p{L})|免费|無料|[€$£¥₽₹]|\p{N}\s?(?:元|円|%)|[\p{N}\p{L}]\s(?:euros?|dollars?|pounds?|pence|cents?|francs?|crowns|pesos?|rubles?|guilders|EUR|USD|GBP|CHF|SEK|DKK|NOK|PLN|JPY|CNY|INR|kr|Franken|Kronen|libras?|d[oó]lares|рубл\p{L}*|руб)(?!\p{L})/iu
 /** Question words, and what an answer to them has. */
-const KINDS: readonly (readonly [RegExp, 'number' | 'date' | 'name'])[] = [
+const KINDS: readonly (readonly [RegExp, 'number' | 'date' | 'name' | 'reason' | 'price'])[] = [
+  [PRICE, 'price'],
   [/\bhow (?:many|much|long|often|far|old|big|large|high|tall|deep|heavy|fast)\b|\bwie (?:viele?|lange|oft|weit|alt|hoch|groß)\b|\bcombien\b|cu[aá]nt[oa]s?\b|\bquant[oiae]s?\b|\bhoeveel\b|сколько|(?<!\p{L})kaç(?!\p{L})|(?<!\p{L})كم(?!\p{L})|कितन|多少|几|いくら|何(?:人|回|時間|円)|กี่|เท่าไ/iu, 'number'],
   [/\bwhen\b|\b(?:what|which) (?:year|date|time|day|month|hour)s?\b|\bwann\b|\bquand\b|cu[aá]ndo\b|\bquando\b|\bwanneer\b|когда|ne zaman|متى|(?<!\p{L})कब(?!\p{M})|什么时候|何时|いつ|何時|เมื่อ/iu, 'date'],
-  [/\b(?:who|whom|whose|where)\b|\b(?:wer|wen|wem|wo|woher|wohin)\b|\bqui\b|\boù\b|qui[eé]n(?:es)?\b|d[oó]nde\b|\bchi\b|\bdove\b|\bquem\b|\bonde\b|\bwie is\b|\bwaar\b|(?<!\p{L})(?:кто|где|куда)(?!\p{L})|(?<!\p{L})kim(?!\p{L})|nerede/iu, 'name']
+  [/\b(?:who|whom|whose|where)\b|\b(?:wer|wen|wem|wo|woher|wohin)\b|\bqui\b|\boù\b|qui[eé]n(?:es)?\b|d[oó]nde\b|\bchi\b|\bdove\b|\bquem\b|\bonde\b|\bwie is\b|\bwaar\b|(?<!\p{L})(?:кто|где|куда)(?!\p{L})|(?<!\p{L})kim(?!\p{L})|nerede/iu, 'name'],
+  [/\bwhy\b|\b(?:warum|wieso|weshalb)\b|\bpourquoi\b|\bpor qu[eé](?!\p{L})|\bperch[eé](?!\p{L})|\bwaarom\b|почему|зачем|为什么|なぜ|どうして/iu, 'reason']
 ]
+const REASON = /(?<!\p{L})(?:because|reasons?|since|due to|so that|weil|grund|gründe|denn|deshalb|parce qu[e']|raisons?|afin|puisque|porque|razón|razones|debido|perché|motivo|motivi|omdat|reden|потому|причин\p{L}*)(?!\p{L})|因为|为了|ため|から/iu
 
 const NUMBER_WORDS: Partial<Record<Language, string>> = {
   en: 'one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred thousand million half once twice none every',
@@ -32,7 +38,7 @@ const NAME = /(?<=\S\s{1,8}["'(“‘]?)\p{Lu}[\p{L}\p{N}]+/gu
 
 /**
  * Makes a function that returns how far a text has the kind of answer that a question asks for, 0 to 2: a number, best
- * of what the question counts, a date, or a name of something new.
+ * of what the question counts, a date, a name of something new, or a reason.
  */
 export function answerKind (question: string, matcher: TermMatcher, language: Language = 'en'): (text: string) => number {
   const [asks, kind] = kindAskedFor(question)
@@ -47,6 +53,8 @@ export function answerKind (question: string, matcher: TermMatcher, language: La
     const isDay = dayNames(language)
     return text => DATE_IN_NUMBERS.test(text) || Array.from(text.matchAll(WORD)).some(([word]) => isDay(word)) ? 1 : DIGIT.test(text) ? OTHER_NUMBER : 0
   }
+  if (kind === 'price') return text => AMOUNT.test(text) ? 1 : DIGIT.test(text) ? OTHER_NUMBER : 0
+  if (kind === 'reason') return text => REASON.test(text) ? 1 : 0
   if (kind === undefined) return () => 0
   const asked = question.toLowerCase()
   return text => Array.from(text.matchAll(NAME)).some(([name]) => !asked.includes(name.toLowerCase())) ? 1 : 0
@@ -56,6 +64,9 @@ export function answerKind (question: string, matcher: TermMatcher, language: La
 export function asksForName (question: string): boolean {
   return kindAskedFor(question)[1] === 'name'
 }
+
+/** Whether a word asks for nothing but a price: "Price?" */
+export function isPriceWord (word: string): boolean { return PRICE.test(word) }
 
 function kindAskedFor (question: string): (typeof KINDS)[number] | [] {
   return KINDS.find(([asks]) => asks.test(question)) ?? []

@@ -7,6 +7,7 @@ import {
 } from './parameters.js'
 import { MAX_SENTENCE, SENTENCE_MARK } from '../text/plain-text.js'
 import { unitsOf } from '../text/prose.js'
+import { NamedTokens } from '../search/named-tokens.js'
 import { asksForCode } from '../search/question.js'
 import { GENERAL_WORDS } from '../language/stop-words.js'
 import { TermMatcher, type QueryTerms } from '../search/query-terms.js'
@@ -50,8 +51,11 @@ interface Candidate extends Extract {
 export function extract (question: string, hits: readonly Hit[], asked: QueryTerms, max: number): Extract[] {
   const reader = new SentenceReader(question, asked)
   const wantsCode = asksForCode(question)
-  const candidates = hits.flatMap((hit, index) => candidatesOf(hit, reader, wantsCode)
+  const all = hits.flatMap((hit, index) => candidatesOf(hit, reader, wantsCode)
     .map(candidate => ({ ...candidate, weight: candidate.weight * NEXT_HIT_SHARE ** index })))
+  const names = new NamedTokens(question, asked.language)
+  const same = all.filter(({ unit }) => !names.isOther(`${unit.text}\n${unit.below ?? ''}`))
+  const candidates = same.length > 0 ? same : all
   candidates.sort((a, b) => b.weight - a.weight || a.order - b.order)
   const best = candidates[0]
   if (best === undefined || best.weight <= 0) return openingOf(candidates, hits[0], max)

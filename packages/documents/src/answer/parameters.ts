@@ -3,6 +3,9 @@
 
 /** Once a passage answers, others add to it from this share of the threshold on. */
 export const FURTHER_SHARE = 0.5
+/** What the score of a passage gains where the turn before, which a question refers to, was answered from there. */
+export const SAME_SECTION = 0.1
+export const SAME_FILE = 0.05
 /** The weight of each further passage, as a share of the one before. */
 export const NEXT_HIT_SHARE = 0.93
 

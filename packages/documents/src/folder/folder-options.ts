@@ -34,9 +34,9 @@ export interface FolderOptions {
   /** The folder; relative to the working directory. */
   readonly path: string
   /**
-   * Extensions of the files to index, with the dot. Default: those of the README, without JSON, YAML and source code,
-   * which are read where they are named: configuration may hold secrets. Unknown ones are read as plain text. Some
-   * formats need an optional package.
+   * Extensions of the files to index, with the dot. Default: those of docs/reference/formats.md, without JSON, YAML and
+   * source code, which are read where they are named: configuration may hold secrets. Unknown ones are read as plain
+   * text. Some formats need an optional package.
    */
   readonly extensions?: readonly string[] | undefined
   /**

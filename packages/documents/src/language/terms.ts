@@ -25,6 +25,11 @@ const DIGIT = /\d/
 const LETTER_NAME = /^[B-HJ-Z]$/
 const APOSTROPHE = /['’]/
 const HAS_DOTTED = /\d\.\d/
+/** A sign that is part of a name, and the name: "C++", "C#", ".NET", "R&D", "A/B"; but "S/M" is two sizes. */
+const SIGNED = /(?<![\p{L}\p{N}_/&.#+-])(?:([CcGg])(\+\+)(?!\+)|([ACFGJQXcfj])(#)(?![\p{L}_#])|()(\.(?:NET|net|Net))(?![\p{L}\p{N}_])|([A-Z]{1,2})(&)([A-Z]{1,2})(?![\p{L}\p{N}_&])|([A-KN-RT-WYZ])(\/)([A-KN-RT-WYZ])(?![\p{L}\p{N}_/-]))/gu
+const SIGNS: Readonly<Record<string, string>> = { '++': 'plusplus', '#': 'sharp', '&': 'ampersand', '/': 'slash' }
+/** Letters that are words at the beginning of a question: "O której" is Polish. */
+const FIRST_WORD = /^[OEYUWZVSK]/
 /** Such a number, as `spaced` writes it. */
 const NUMBER = /^\d+(?:_\d+)+$/
 
@@ -126,7 +131,7 @@ export function * rawWords (text: string): Generator<string> {
  * nor a first word: "O której" is Polish.
  */
 function isShortWord (character: string, text: string, at: number): boolean {
-  if (LETTER_NAME.test(character)) return !APOSTROPHE.test(text.slice(Math.max(0, at - 1), at + 2)) && !(at === 0 && text[1] === ' ')
+  if (LETTER_NAME.test(character)) return !APOSTROPHE.test(text.slice(Math.max(0, at - 1), at + 2)) && !(at === 0 && text[1] === ' ' && FIRST_WORD.test(text))
   return DIGIT.test(character) || UNSPACED.test(character)
 }
 
@@ -139,15 +144,38 @@ export function partsOf (raw: string): string[] {
 }
 
 /**
- * Prepares a text for a tokenizer: joins numbers with full stops, adds spaces to scripts without them, and removes the
- * accents of Greek letters and the particles of Korean words.
+ * Prepares a text for a tokenizer: joins numbers with full stops, makes words of names with signs, adds spaces to
+ * scripts without them, and removes the accents of Greek letters and the particles of Korean words.
  */
 export function spaced (raw: string): string {
-  const text = HAS_DOTTED.test(raw) ? raw.replace(IN_NUMBER, found => found === '.' ? '_' : '') : raw
+  const signed = hasSign(raw) ? raw.replace(SIGNED, wordOfName) : raw
+  const text = HAS_DOTTED.test(signed) ? signed.replace(IN_NUMBER, found => found === '.' ? '_' : '') : signed
   if (!NOT_ASCII.test(text)) return text
   const normal = text.normalize('NFKC').replace(INVISIBLE, '').replace(GREEK, withoutMarks).replace(PARTICLE, '')
   if (!UNSPACED.test(normal)) return normal
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'word' })
   const words = segmenter
   return normal.replace(UNSPACED_RUN, run => ` ${Array.from(words.segment(run), part => part.segment).join(' ')} `)
+}
+
+/** Whether a text may have such a name. To look for a character first takes a third of the time. */
+function hasSign (text: string): boolean {
+  return (text.includes('#') && /[A-Za-z]#/.test(text)) || (text.includes('&') && /[A-Z]&/.test(text)) || (text.includes('/') && /[A-Z]\/[A-Z]/.test(text)) ||
+    text.includes('++') || text.includes('.NET') || text.includes('.net') || text.includes('.Net')
+}
+
+/** The letters and the sign of a name as one word of letters: "csharp". */
+function wordOfName (...[, ...groups]: readonly (string | number | undefined)[]): string {
+  const parts = groups.filter(part => typeof part === 'string').slice(0, -1).map(part => part.toLowerCase())
+  return ` ${parts.map(part => part === '.net' ? 'dotnet' : SIGNS[part] ?? part).join('')} `
+}
+
+/** The names with signs in a text, in lower case. */
+export function signedNamesIn (text: string): string[] {
+  return hasSign(text) ? Array.from(text.matchAll(SIGNED), ([name]) => name.toLowerCase()) : []
+}
+
+/** Whether a word of letters is such a name, which is not corrected. */
+export function isSignedName (word: string): boolean {
+  return /^[a-z](?:plusplus|sharp|slash[a-z])$|^dotnet$|^[a-z]{1,2}ampersand[a-z]{1,2}$/.test(word)
 }

@@ -17,7 +17,7 @@ const APPLICATION_ID = 0x50564443
 // @keyed (table file) none: the rows are of files in a folder of the configuration; maxFiles, and MAX_PASSAGES for
 //   a file
 // @keyed (table meta) none: the keys are those of the code
-const TABLES_VERSION = 8
+const TABLES_VERSION = 9
 
 const TABLES = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

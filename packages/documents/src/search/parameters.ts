@@ -75,6 +75,8 @@ export const LOGISTIC = {
 } as const
 /** What a name that no passage has takes off the sum: "a server in Python" is not about one in another language. */
 export const ABSENT_NAME = 1.5
+/** What a passage about another number or variant than the question loses of its order, and keeps of its score. */
+export const OTHER_NAME = { order: 2, share: 0.1 } as const
 /** In English, odds against the passage are higher than the regression has them: its sum counts this many times. */
 export const ODDS_AGAINST = 1.3
 /** The highest probability: some questions have all their words in a passage that does not answer them. */

@@ -1,10 +1,9 @@
 import type { ChatTurn } from '@polyvac/core'
-import { queryWords } from '../language/terms.js'
+import { refersBack } from './references.js'
 import { shorten } from './search-arguments.js'
-import { languageOf, stopWordsOf } from '../language/languages.js'
 
-/** A question with fewer informative words than this uses those of the last question, too. */
-const MIN_CONTENT_WORDS = 3
+/** Turns that refer to the one before, each, until one that names its subject. */
+const MAX_CHAIN = 8
 
 const SMALL_TALK = new Set(`hi hello hey hallo moin good morning evening afternoon day thanks thank you very much ok okay
 cool great bye goodbye test ping yo there help who are what can do is up how`.split(/\s+/))
@@ -18,37 +17,48 @@ const ASKS_FOR_CODE = /\bhow (?:do|can|to|would|should|does one)\b|\b(?:example|
 export interface Question {
   /** The text of the caller. */
   readonly text: string
-  /** The search query: the question, followed by the last user turn where it is a follow-up. */
+  /** The search query: the question, followed by the turns that it refers to. */
   readonly query: string
   /** The question, cut to the longest query. */
   readonly own: string
-  /** The last user turn, where its words are part of the query. */
-  readonly borrowed?: string | undefined
+  /** The turns that the question refers to, the last one first: those after it refer to the last of them. */
+  readonly borrowed?: readonly [string, ...string[]] | undefined
   /** Not a question: a greeting, thanks, or a text without words. */
   readonly smallTalk: boolean
 }
 
 export function readQuestion (text: string, history: readonly ChatTurn[]): Question {
   const asked = shorten(text.trim())
-  const plain = asked.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? []
-  const last = history.findLast(turn => turn.role === 'user' && turn.content.trim() !== '' && turn.content !== text)
+  const plain = wordsOf(asked)
   const asks = /\?|what|how/i.test(asked)
-  const isSmall = (word: string): boolean => SMALL_TALK.has(word) || (!asks && FOREIGN_SMALL_TALK.has(word))
-  const smallTalk = plain.length === 0 || (plain.length <= 5 && plain.every(isSmall))
-  const isReply = last !== undefined && plain.length > 0 && !(smallTalk && !asks)
-  if (isReply && countContentWords(asked) < MIN_CONTENT_WORDS) {
-    const borrowed = shorten(last.content.trim())
-    return { text, own: asked, query: `${asked}\n${borrowed}`, borrowed, smallTalk: false }
+  const smallTalk = isSmallTalk(plain, asks)
+  const borrowed = plain.length > 0 && !(smallTalk && !asks) ? chainOf(text, history) : undefined
+  if (borrowed === undefined) return { text, own: asked, query: asked, smallTalk }
+  return { text, own: asked, query: [asked, ...borrowed].join('\n'), borrowed, smallTalk: false }
+}
+
+/** The turns of the user that a question refers to, down to one that names its subject. */
+function chainOf (text: string, history: readonly ChatTurn[]): Question['borrowed'] {
+  const turns = history.filter(({ role, content }) => role === 'user' && content !== text && !isSmallTalk(wordsOf(content), content.includes('?')))
+    .slice(-MAX_CHAIN).map(({ content }) => shorten(content.trim()))
+  const [last, ...earlier] = turns.reverse()
+  if (last === undefined || !refersBack(text, last)) return undefined
+  const borrowed: [string, ...string[]] = [last]
+  for (const turn of earlier) {
+    if (!refersBack(borrowed.at(-1) as string, turn)) break
+    borrowed.push(turn)
   }
-  return { text, own: asked, query: asked, smallTalk }
+  return borrowed
+}
+
+function wordsOf (text: string): readonly string[] { return text.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [] }
+
+function isSmallTalk (words: readonly string[], asks: boolean): boolean {
+  const isSmall = (word: string): boolean => SMALL_TALK.has(word) || (!asks && FOREIGN_SMALL_TALK.has(word))
+  return words.length === 0 || (words.length <= 5 && words.every(isSmall))
 }
 
 /** Whether code may answer a question. */
 export function asksForCode (question: string): boolean {
   return ASKS_FOR_CODE.test(question)
-}
-
-function countContentWords (text: string): number {
-  const stopWords = stopWordsOf(languageOf(text) ?? 'en')
-  return queryWords(text).filter(word => !stopWords.has(word.text)).length
 }

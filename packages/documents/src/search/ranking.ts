@@ -2,11 +2,12 @@ import type { SqliteDatabase } from '@polyvac/sqlite'
 import { BACKGROUND_PASSAGES, backgroundOf, COMMON_STEMS } from '../language/common-stems.js'
 import { languageOfQuery, mayBeEnglish, stemOf, stopWordsOf, type Language } from '../language/languages.js'
 import { matchOf, type MatchedTerm } from './match-expression.js'
+import { NamedText, NamedTokens } from './named-tokens.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import { asksForCode } from './question.js'
 import type { QueryTerm, QueryTerms } from './query-terms.js'
 import {
-  CONTEXT_SHARE, IDF_POWER, MAX_FOR_SYNONYMS, MIN_PART, MIN_REST, OWN_BACKGROUND, RARITY, SYLLABLE_SHARE
+  CONTEXT_SHARE, IDF_POWER, MAX_FOR_SYNONYMS, MIN_PART, MIN_REST, OTHER_NAME, OWN_BACKGROUND, RARITY, SYLLABLE_SHARE
 } from './parameters.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
 import { synonymsOf } from '../language/synonyms.js'
@@ -209,15 +210,20 @@ export function rankPassages (database: SqliteDatabase, weights: TermWeights): (
     if (meaning !== undefined) found.push(...nearestOf(meaning, found, Math.max(MAX_COMPARED, limit)).flatMap(id => read.all<FoundRow>(id)))
     const scorer = new PassageScorer(asked)
     const wantsCode = asksForCode(query)
-    const compared = found.map(({ id, source, heading, first, last, content }) => {
+    const terms: readonly IndexedTerm[] = asked.terms
+    const absent = new Set(terms.filter(({ passages }) => passages === 0).flatMap(({ stems }) => stems))
+    const names = new NamedTokens(query, asked.language, word => absent.has(stemOf(word, asked.language ?? 'en')))
+    const others = names.isEmpty ? [] : names.others(found.map(({ source, heading, content }) => new NamedText(source, heading, content)))
+    const compared = found.map(({ id, source, heading, first, last, content }, at) => {
       const fit = scorer.fit({ source, heading, content }, meaning?.likeness(id))
-      return { passage: { source, heading, first, last, content }, fit, order: orderOf(fit, wantsCode && FENCE.test(content)) }
+      const isOther = others[at] === true
+      return { passage: { source, heading, first, last, content }, fit, isOther, order: orderOf(fit, wantsCode && FENCE.test(content)) - (isOther ? OTHER_NAME.order : 0) }
     }).sort((a, b) => b.order - a.order)
     const ranked: RankedPassage[] = []
     let score = 1
-    for (const { passage, fit } of compared.slice(0, limit)) {
+    for (const { passage, fit, isOther } of compared.slice(0, limit)) {
       // more digits mean nothing
-      score = Math.min(score, Math.round(probabilityOf(fit, weights.count(), asked.language) * 1e4) / 1e4)
+      score = Math.min(score, Math.round(probabilityOf(fit, weights.count(), asked.language) * (isOther ? OTHER_NAME.share : 1) * 1e4) / 1e4)
       if (score < threshold) break
       ranked.push({ ...passage, score, ...fit.likeness !== undefined && { likeness: Math.round(fit.likeness * 1e4) / 1e4 } })
     }

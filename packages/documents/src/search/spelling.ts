@@ -1,6 +1,7 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { isUsual } from '../language/common-stems.js'
 import { stemOf, withoutMarks } from '../language/languages.js'
+import { isSignedName } from '../language/terms.js'
 import { LIKENESS_OF_MISTAKES, MAX_SIMILAR, MIN_CORRECTED, SAME_LETTERS, TWO_MISTAKES_LENGTH } from './parameters.js'
 
 /** Words of the index that one word is compared with. */
@@ -48,7 +49,7 @@ export function similarWords (database: SqliteDatabase): (word: string, stems: r
 
 /** Whether a search corrects a word that the index lacks: numbers, short words and usual English ones are not. */
 export function isCorrected (word: string): boolean {
-  return word.length >= MIN_CORRECTED && /^\p{L}[\p{L}\p{M}]*$/u.test(word) && !isUsual(stemOf(word, 'en'))
+  return word.length >= MIN_CORRECTED && /^\p{L}[\p{L}\p{M}]*$/u.test(word) && !isSignedName(word) && !isUsual(stemOf(word, 'en'))
 }
 
 function mistakesIn ({ length }: string): 1 | 2 { return length >= TWO_MISTAKES_LENGTH ? 2 : 1 }

@@ -22,13 +22,20 @@ export class ServedRequest implements ChatRequest {
   get headers (): FastifyRequest['headers'] { return this.#request.headers }
   get vacs (): ExposedVacs { return this.#served.vacsOf(this.#request) }
 
+  /** The request that lists the VACs, with the prefix of the application. */
+  get #list (): string {
+    const { protocol: { prefix, list = '/vac' } } = this.#served
+    const { prefix: whole } = this.#request.server
+    return `GET ${whole.endsWith(prefix) ? whole.slice(0, -prefix.length) : whole}${list}`
+  }
+
   // an arrow function: protocols take it out of the object
   readonly vac = (name: string): Vac => {
-    const { table, protocol } = this.#served
+    const { table } = this.#served
     const { url = '' } = this.#request.routeOptions
     if (name === '') throw noSuchPath(this.#request, table, url.split('/:', 1)[0]!)
     const { vacs } = this
-    if (!vacs.has(name)) throw new VacNotFoundError(quoteName(name), vacRemedy(name, vacs.list().map(({ name }) => name), protocol.list))
+    if (!vacs.has(name)) throw new VacNotFoundError(quoteName(name), vacRemedy(name, vacs.list().map(({ name }) => name), this.#list))
     return vacs.get(name)
   }
 }

@@ -24,7 +24,7 @@ export interface SheetCell {
 }
 
 /** A row with its number in the sheet, and the one of its last repetition. */
-export interface CellRow { readonly cells: ReadonlyArray<SheetCell | undefined>, readonly first: number, readonly last: number }
+export interface CellRow { readonly cells: ReadonlyArray<SheetCell | undefined>, readonly first: number, readonly last: number, /** The file marks it as the titles of a table. */ readonly isTitles?: boolean }
 
 /** What is left to read of the sheets of one file: many cells may share one long text. */
 export class SheetBudget {
@@ -85,7 +85,8 @@ function firstFilled (cells: CellRow['cells']): number {
 }
 
 function addBlock (builder: PassageBuilder, rows: readonly CellRow[]): void {
-  const titles = rows.slice(0, SAMPLE).findIndex((_, at) => hasTitles(rows, at))
+  const marked = rows.findIndex(({ isTitles }) => isTitles === true)
+  const titles = marked === -1 ? rows.slice(0, SAMPLE).findIndex((_, at) => hasTitles(rows, at)) : marked
   const lines = titles === -1 ? rows : rows.slice(0, titles)
   for (const { cells, first, last } of lines) {
     const [name, ...values] = cells.filter(cell => cell !== undefined).map(({ text }) => text)

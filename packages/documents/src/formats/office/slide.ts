@@ -6,6 +6,9 @@ const MAX_LEVELS = 8
 /** Texts and tables of a slide that are read. */
 const MAX_BLOCKS = 5_000
 
+/** Longest first text that is a title, in characters. */
+const MAX_TITLE = 80
+
 /** What a slide has, in order. */
 export type Block =
   { readonly kind: 'text', readonly text: string, /** From 0; undefined for a line that is not in a list. */ readonly level?: number | undefined } |
@@ -25,9 +28,12 @@ export class Slide {
   /** The passages of the slide: its title is the heading. */
   finish (number: number): Passage[] {
     const builder = new PassageBuilder()
-    const title = this.title.replace(/\s+/g, ' ').trim()
+    const [first] = this.blocks
+    // some programs write the title as a text like others
+    const isTitle = this.title.trim() === '' && this.blocks.length > 2 && first?.kind === 'text' && first.level === undefined && first.text.length <= MAX_TITLE && !/[.,;:!?]\s*$/.test(first.text)
+    const title = (isTitle ? first.text : this.title).replace(/\s+/g, ' ').trim()
     if (title !== '') builder.heading(1, title, number)
-    for (const block of this.blocks) {
+    for (const block of isTitle ? this.blocks.slice(1) : this.blocks) {
       if (block.kind === 'gap') builder.line('', number)
       else if (block.kind === 'table') addTable(builder, block, number)
       else if (block.text.trim() !== '') builder.line(`${mark(block.level)}${block.text.replace(/\s+/g, ' ').trim()}`, number)

@@ -1,3 +1,4 @@
+import { cellCommentsOf } from './cell-comments.js'
 import { addSheet, missingOf, SheetBudget, type CellRow, type SheetCell } from './sheet.js'
 import { mainPart, relationsOf } from './relations.js'
 import { numberFormat, plainNumber, type NumberFormat } from './number-format.js'
@@ -40,6 +41,8 @@ export async function splitXlsx (bytes: Uint8Array): Promise<SplitFile> {
     const rows = await readSheet(archive, part, texts, formats, budget)
     builder.heading(1, name, 1)
     addSheet(builder, rows)
+    const last = rows.at(-1)?.last ?? 1
+    for (const comment of await cellCommentsOf(archive, part)) builder.line(`- ${comment}`, last)
   }
   return { passages: builder.finish(), missing: missingOf(hiddenSheets, budget) }
 }
@@ -138,6 +141,7 @@ async function readSheet (archive: Archive, part: string, texts: readonly string
   const rows: CellRow[] = []
   // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_XLSX_BYTES
   const merged: string[] = []
+  const titles = await titleRowsOf(archive, part)
   // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_XLSX_BYTES
   let cells: (SheetCell | undefined)[] = []
   let number = 0
@@ -158,6 +162,7 @@ async function readSheet (archive: Archive, part: string, texts: readonly string
         cell = { type: attributes['t'] ?? 'n', style: Number(attributes['s'] ?? 0) }
         value = ''
       } else if (name === 'v') inValue = true
+      else if (name === 'autoFilter') titles.add(firstRowOf(attributes['ref']))
       else if (name === 'mergeCell' && attributes['ref'] !== undefined && merged.length < MAX_MERGED) merged.push(attributes['ref'])
       if (cell !== undefined) runs.open(name)
     },
@@ -177,7 +182,7 @@ async function readSheet (archive: Archive, part: string, texts: readonly string
     }
   })
   fillMerged(rows, merged, budget)
-  return rows
+  return rows.map(row => titles.has(row.first) ? { ...row, isTitles: true } : row)
 }
 
 /** The text that a cell shows; undefined for a blank one. */
@@ -196,6 +201,23 @@ function columnOf (reference: string | undefined): number | undefined {
   const letters = /^[A-Z]{1,3}/i.exec(reference ?? '')?.[0].toUpperCase()
   if (letters === undefined) return undefined
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1
+}
+
+/** The numbers of the rows with the titles of tables that the file defines on a sheet. */
+async function titleRowsOf (archive: Archive, part: string): Promise<Set<number>> {
+  // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_RELATIONS
+  const rows = new Set<number>()
+  for (const { type, part: table } of await relationsOf(archive, part)) {
+    if (type !== 'table') continue
+    await readXml(archive, table, {
+      open (name, { ref, headerRowCount }) { if (name === 'table' && headerRowCount !== '0') rows.add(firstRowOf(ref)) }
+    })
+  }
+  return rows
+}
+
+function firstRowOf (reference = ''): number {
+  return Number(/\d+/.exec(reference)?.[0] ?? 0)
 }
 
 /** A cell that is merged over rows is the first cell of each of them. */

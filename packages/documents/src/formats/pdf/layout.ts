@@ -26,6 +26,12 @@ export function addPage (builder: PassageBuilder, lines: readonly Line[], page: 
   const pending = [...headings]
   let block: Line[] = []
   const pitch = pitchOf(lines)
+  const texts = new Set(lines.map(line => bare(textOf(line))))
+  // the whole page is the place
+  while (pending[0] !== undefined && pending[0].y === undefined && !texts.has(bare(pending[0].title))) {
+    const { level, title } = pending.shift() as Heading
+    builder.heading(level, title, page)
+  }
   const flush = (): void => {
     if (block.length > 0) addBlock(builder, block, page, hyphens)
     block = []

@@ -8,11 +8,14 @@ export interface Item {
   readonly width?: number
   readonly height?: number
   readonly hasEOL?: boolean
+  /** `rtl` for text that runs to the left. */
+  readonly dir?: string
 }
 
 /** A part of a line; the space before it is wide. */
-export interface Cell { text: string, readonly left: number, right: number }
+export interface Cell { text: string, left: number, right: number }
 
+/** The height is that of most of its letters. */
 export interface Line { readonly cells: Cell[], readonly y: number, height: number }
 
 /** A gap as wide as this many heights of the letters begins a cell. */
@@ -35,9 +38,10 @@ export function linesOf (items: readonly Item[]): Line[] {
   // @keyed none: it lives for the conversion of one document of a folder of the configuration; MAX_PAGE_ITEMS
   const lines: Line[] = []
   let line: Line | undefined
+  let longest = 0
   let ended = true
   let space = false
-  for (const { str, transform = [], width = 0, height = 0, hasEOL = false } of items) {
+  for (const { str, transform = [], width = 0, height = 0, hasEOL = false, dir } of items) {
     if (str === undefined) continue
     const [x = 0, y = 0] = transform.slice(4)
     if (str.trim() === '') {
@@ -47,17 +51,20 @@ export function linesOf (items: readonly Item[]): Line[] {
     }
     const last: Cell | undefined = line?.cells.at(-1)
     const size = height > 0 ? height : line?.height ?? 1
-    if (line === undefined || last === undefined || ended || Math.abs(y - line.y) > SAME_LINE * Math.max(size, line.height) || x < last.right - 2 * size) {
+    if (line === undefined || last === undefined || ended || Math.abs(y - line.y) > SAME_LINE * Math.max(size, line.height) || (dir !== 'rtl' && x < last.right - 2 * size)) {
       line = { cells: [{ text: str, left: x, right: x + width }], y, height: size }
       lines.push(line)
+      longest = str.length
     } else {
-      const gap = x - last.right
+      const gap = dir === 'rtl' ? last.left - x - width : x - last.right
       if (gap > CELL_GAP * size) line.cells.push({ text: str, left: x, right: x + width })
       else {
         last.text += (space || gap > WORD_GAP * size) && !/\s$/.test(last.text) && !/^\s/.test(str) ? ` ${str}` : str
+        last.left = Math.min(last.left, x)
         last.right = Math.max(last.right, x + width)
       }
-      line.height = Math.max(line.height, size)
+      // a bullet or an index has other letters
+      if (str.length > longest) [line.height, longest] = [size, str.length]
     }
     ended = hasEOL
     space = false
@@ -71,6 +78,21 @@ export function textOf (line: Line): string {
 
 export const leftOf = (line: Line): number => line.cells[0]?.left ?? 0
 export const rightOf = (line: Line): number => line.cells.at(-1)?.right ?? 0
+
+/** A field of a form that is filled in. */
+export interface Field { readonly name: string, readonly value: string, readonly left: number, readonly bottom: number, readonly top: number }
+
+/** The lines of a page with the values of its fields: each in its line, or as a line with its name. */
+export function withFields (lines: readonly Line[], fields: readonly Field[]): Line[] {
+  const out = [...lines]
+  for (const { name, value, left, bottom, top } of fields) {
+    const cell = { text: value, left, right: left + value.length }
+    const line = out.find(({ y, height, cells }) => y >= bottom - height / 2 && y <= top && cells.some(other => other.left < left))
+    if (line === undefined) out.push({ cells: [{ text: name, left, right: left }, cell], y: bottom, height: Math.max(1, top - bottom) })
+    else line.cells.splice(line.cells.findLastIndex(other => other.left < left) + 1, 0, cell)
+  }
+  return out
+}
 
 /** Two columns whose lines the file has by turns are read one after the other; lines across both end them. */
 function inColumns (lines: Line[]): Line[] {

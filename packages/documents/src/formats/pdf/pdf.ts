@@ -1,6 +1,6 @@
 import { boundParts, takeRefused } from './bounds.js'
 import { addPage } from './layout.js'
-import { linesOf, textOf, type Item } from './lines.js'
+import { linesOf, textOf, withFields, type Field, type Item } from './lines.js'
 import { PageEdges } from './page-edges.js'
 import { outlineOf, type OutlinedDocument } from './outline.js'
 import { Hyphens } from '../../text/hyphens.js'
@@ -11,6 +11,9 @@ import type { Emit, SplitFile } from '../format.js'
 const MAX_PAGES = 5_000
 /** Pieces of text of a page that are read. */
 const MAX_PAGE_ITEMS = 50_000
+/** Fields of forms on a page that are read, and the longest value, in characters. */
+const MAX_FIELDS = 2_000
+const MAX_FIELD = 10_000
 /** Longest time for a page, where pdfjs lets go of the thread, and for all pages, in ms. */
 const MAX_PAGE_MS = 10_000
 const MAX_PDF_MS = 60_000
@@ -43,7 +46,7 @@ export async function splitPdf (bytes: Uint8Array, emit: Emit): Promise<SplitFil
       const builder = new PassageBuilder(path)
       try {
         const page = await document.getPage(number) as unknown as PageOfText
-        const lines = linesOf(await itemsOf(page))
+        const lines = withFields(linesOf(await itemsOf(page)), fieldsOf(await page.getAnnotations()))
         const refused = takeRefused()
         if (refused !== undefined) throw refused
         if (lines.length === 0) missing.addBlank()
@@ -65,7 +68,19 @@ export async function splitPdf (bytes: Uint8Array, emit: Emit): Promise<SplitFil
 
 interface PageOfText {
   readonly streamTextContent: () => ReadableStream<{ readonly items: readonly Item[] }>
+  readonly getAnnotations: () => Promise<readonly Annotation[]>
   readonly cleanup: () => void
+}
+
+interface Annotation { readonly fieldName?: unknown, readonly alternativeText?: unknown, readonly fieldValue?: unknown, readonly rect?: readonly number[] }
+
+/** The fields of a form that have a text; the state of a button is none. */
+function fieldsOf (annotations: readonly Annotation[]): Field[] {
+  return annotations.slice(0, MAX_FIELDS).flatMap(({ fieldName, alternativeText, fieldValue, rect: [left = 0, bottom = 0, , top = 0] = [] }) => {
+    const value = (Array.isArray(fieldValue) ? fieldValue.filter(one => typeof one === 'string').join(', ') : typeof fieldValue === 'string' ? fieldValue : '').replace(/\s+/g, ' ').trim()
+    const name = [alternativeText, fieldName].find(one => typeof one === 'string' && one !== '') as string | undefined
+    return value === '' || value === 'Off' ? [] : [{ name: name ?? '', value: value.slice(0, MAX_FIELD), left, bottom, top }]
+  })
 }
 
 /** The pieces of text of a page, as they arrive. @throws an error where it takes too long */

@@ -8,7 +8,7 @@ import { mayCallTools } from './tool-calls.js'
 
 const tags = ['openai']
 const DONE = eventText({ data: '[DONE]' })
-const MODELS = 'GET /openai/v1/models'
+const MODELS = '/openai/v1/models'
 /** One time for all models, which does not change while the process runs. */
 const CREATED = Math.floor(Date.now() / 1000)
 
@@ -64,7 +64,7 @@ function toModel (vac: Vac): Static<typeof Model> {
 }
 
 function modelOf ({ model = '' }: ChatCompletionRequest): string {
-  if (model === '') throw new InvalidRequestError([{ path: 'body/model', message: `is missing; name a VAC of ${MODELS}` }])
+  if (model === '') throw new InvalidRequestError([{ path: 'body/model', message: `is missing; name a VAC of GET ${MODELS}` }])
   return model
 }
 
