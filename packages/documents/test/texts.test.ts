@@ -74,6 +74,7 @@ test('front matter: the title is heading 1, the description the first passage, a
   t.strictSame(passages('a.md', '+++\ntitle = "Roof"\ntags = ["a", "b"]\n[menu]\nname = "x"\n+++\nText.'), ['Roof | tags: a, b / Text.'])
   t.strictSame(passages('a.md', '{\n  "title": "Roof",\n  "due": "May",\n  "n": { "x": 1 }\n}\n\nText.'), ['Roof | due: May / Text.'])
   t.strictSame(passages('a.md', '---\ntitle: Roof\n---\n# Roof\nText.'), ['Roof | Text.'], 'the same heading is there once')
+  t.strictSame(passages('a.md', '---\ntitle: Röhre\nпроект: дом\nauthors:\n  - name: Ida\n    url: x\n---\nText.'), ['Röhre | проект: дом / authors: Ida / Text.'])
   for (const broken of ['---\nThis is prose.\n---\n\nText.', '---\ntitle: x\nno key\n---\nText.', '---\ntitle: x\nText.', '{\n  "a": \n}\nText.']) {
     t.match(passages('a.md', broken).join(' '), /Text\./)
     t.match(passages('a.md', broken).join(' '), /prose|title: x|"a":/, 'what cannot be read is text')
@@ -180,4 +181,14 @@ test('what stands on all pages of a site is not text: dates of changes, navigati
   t.match(await memory.search({ query: 'How much does the pump hold?' }), [{ content: /^The pump holds 40 litres\.\n+Call 0171 555 012\.$/ }])
   const two = await memoryOf(t, { 'a.html': files['a.html'], 'b.html': files['b.html'] })
   t.match(await two.search({ query: 'harbour handbook' }), [{ content: /Harbour handbook/ }], 'two pages show nothing')
+})
+
+test('long lines of marks take no quadratic time', t => {
+  for (const name of ['a.md', 'a.mdx', 'a.rst', 'a.adoc', 'a.org', 'a.tex', 'a.txt', 'a.html', 'a.csv', 'a.log']) {
+    for (const mark of ['{{<a ', '{%a ', '[[a', '==a', '%%', ':a', '``', '\\\\a{', ':::', '<<a', '- ', 'a-\n', '"', '|', '=== "a"\n    ', ':a:\n', '<div class=breadcrumb>']) {
+      // a mark that took quadratic time would need hours
+      t.ok(splitDocument(name, mark.repeat(200_000 / mark.length)).length < 210_000)
+    }
+  }
+  t.end()
 })

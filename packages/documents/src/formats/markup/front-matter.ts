@@ -21,7 +21,7 @@ nav_order parent grand_parent permalink url draft published publish toc outline 
 hide_title hide_table_of_contents toc_min_heading_level toc_max_heading_level custom_edit_url displayed_sidebar image cover thumbnail hero
 cssclass cssclasses kind type uid navigation prev next head math mermaid comments jupyter`.split(/\s+/))
 
-const YAML_KEY = /^([A-Za-z_À-ɏ][\w .À-ɏ/-]{0,60}?)\s*:(?:\s+(.*))?$/
+const YAML_KEY = /^([\p{L}_][\p{L}\p{M}\p{N}_ ./-]{0,60}?)\s*:(?:\s+(.*))?$/u
 const TOML_KEY = /^([A-Za-z_][\w.-]{0,60})\s*=\s*(.+)$/
 
 /** The front matter of a document; undefined where it has none, or what looks like it cannot be read. */
@@ -68,8 +68,9 @@ function valueOf (raw: string, below: readonly string[]): string {
   // a plain scalar that goes on, or a list in brackets of several lines
   if (raw !== '') return cut(scalarsOf([raw, ...below.map(line => line.trim())].join(' ').trim()).join(', '))
   const items = below.filter(line => line.trim() !== '')
-  if (!items.every(line => /^\s*- /.test(line))) return ''
-  return cut(items.map(line => line.replace(/^\s*- /, '')).filter(item => !YAML_KEY.test(item.trim())).flatMap(scalarsOf).join(', '))
+  // of a list of maps, such as authors, the names
+  if (!/^\s*- /.test(items[0] ?? '')) return ''
+  return cut(items.filter(line => /^\s*- /.test(line)).map(line => line.replace(/^\s*- (?:(?:name|title|label):\s+)?/, '')).filter(item => !YAML_KEY.test(item.trim())).flatMap(scalarsOf).join(', '))
 }
 
 /** The members of a list in brackets, or one scalar; without quotes and comments. */

@@ -1,5 +1,7 @@
 import { PassageBuilder, type Passage } from '../../text/passages.js'
 
+/** A line with more characters is kept with its marks. */
+const MAX_MARKUP = 4_000
 const HEADING = /^(\*+)\s+(?:(\S.*?)\s*?)(?:\s+:([\w@#%:]+):)?\s*$/
 const KEYWORD = /^\s*#\+(\w+)(?:\[[^\]]*\])?:\s*(.*)$/
 const BEGIN = /^\s*#\+begin_(\w+)\s*([\w+-]*)/i
@@ -52,6 +54,8 @@ export function splitOrg (text: string): Passage[] {
 }
 
 function inline (text: string): string {
+  // the patterns take quadratic time
+  if (text.length > MAX_MARKUP) return text
   return text
     .replace(/\[\[[^[\]]+\]\[([^[\]]+)\]\]/g, '$1')
     .replace(/\[\[(?:file:|id:)?([^[\]]+)\]\]/g, '$1')

@@ -8,6 +8,8 @@ import type { PassageBuilder } from '../../text/passages.js'
 const LEVEL = 7
 /** Parts within parts. */
 const MAX_PARTS = 8
+/** A longer line, in characters, is text: the patterns take quadratic time. */
+const MAX_LINE = 2_000
 /** Lines of an import or export that goes on. */
 const MAX_STATEMENT = 200
 
@@ -97,7 +99,7 @@ export class SiteSyntax {
       this.#comment = undefined
       return this.text(line.slice(end + length), number)
     }
-    if (!this.#hasSyntax(line)) return line
+    if (line.length > MAX_LINE || !this.#hasSyntax(line)) return line
     if (FOR_TOOLS.test(line)) return undefined
     if (IMPORT.test(line)) return undefined
     if (IMPORT_OPENS.test(line) || (this.#isMdx && EXPORT.test(line))) {

@@ -1,5 +1,7 @@
 import { PassageBuilder, type Passage } from '../../text/passages.js'
 
+/** A line with more characters is kept with its marks. */
+const MAX_MARKUP = 4_000
 const LEVELS: Readonly<Record<string, number>> = { title: 1, part: 1, chapter: 1, section: 2, subsection: 3, subsubsection: 4, paragraph: 5, subparagraph: 6, frametitle: 3 }
 const HEADING = /^\s*\\(title|part|chapter|section|subsection|subsubsection|paragraph|subparagraph|frametitle)\*?(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\})*)\}\s*(.*)$/
 const CODE = /^\s*\\begin\{(verbatim\*?|lstlisting|minted|alltt|Verbatim)\}/
@@ -54,6 +56,8 @@ export function splitTex (text: string): Passage[] {
 }
 
 function plain (text: string, isTable = false): string {
+  // the patterns take quadratic time
+  if (text.length > MAX_MARKUP) return text
   let rest = text
     .replace(/\\(?:begin|end)\{[^{}]*\}(?:\[[^\]]*\])?(?:\{[^{}]*\})*/g, '')
     .replace(/\\item\s*(?:\[([^\]]*)\])?\s*/g, (_, term: string | undefined) => term === undefined ? '- ' : `- ${term}: `)
