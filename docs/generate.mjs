@@ -71,7 +71,7 @@ const parts = {
   'packages: map': packagesTable,
   'packages: arrows': packagesPicture,
   'documents: formats': () => table(['Extensions', 'A citation names', 'Needs the package'], FORMATS.map(({ extensions, place, named, package: name }) =>
-    [extensions.map(extension => `\`${extension}\``).join(' ') + (named === true ? ', where they are named' : ''), `\`${place}\``, name === undefined ? '–' : `\`${name}\``])),
+    [extensions.map(extension => extension === '' ? '(none)' : `\`${extension}\``).join(' ') + (named === true ? ', where they are named' : ''), `\`${place}\``, name === undefined ? '–' : `\`${name}\``])),
   metrics: () => table(['Metric', 'Kind', 'Unit', 'Meaning'], Object.entries(METRICS).map(([name, { kind, unit, description }]) =>
     [`\`${name}\``, kind === 'total' ? 'counter' : kind, `\`${unit}\``, `${description}.`])),
   attributes: attributesTable,

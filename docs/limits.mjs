@@ -116,8 +116,8 @@ export const limits = {
     ['Life of an idle thread', 'core: idleTimeout', 'ms', 'It ends; one always stays.']
   ],
   Documents: [
-    ['Length of a file', 'documents: maxFileBytes', 'bytes', 'The file is left out, with a log line.'],
-    ['Files in a folder', 'documents: maxFiles', 'files', 'The others are left out, with a log line.'],
+    ['Length of a file', 'documents: maxFileBytes', 'bytes', 'The file is left out, and counted in `left_out` of `/ready`.'],
+    ['Files in a folder', 'documents: maxFiles', 'files', 'The others are left out, and counted in `left_out` of `/ready`.'],
     ['Depth of folders', 'documents: MAX_DEPTH', 'levels', 'Deeper ones are left out.'],
     ['Files and folders of any kind that are looked at', 'documents/files: MAX_ENTRIES', 'entries', 'The others are left out, with a log line.'],
     ['Time for reading a file', 'documents: MAX_READ_MS', 'ms', 'The file is left out, with a log line.'],

@@ -68,17 +68,20 @@ export async function assemble (settings: Settings, options: Options, previous?:
     if (entry.vectorstore !== 'folder') {
       return await once(`memory ${JSON.stringify(entry)}`, () => loadMemory(entry, settings.folder, log, loadMs))
     }
-    const { path = '.', k, index_file: index, extensions, ignore, embed = model } = entry
+    const { path = '.', k, index_file: index, extensions, ignore, max_file_bytes: maxFileBytes, max_files: maxFiles, encoding, embed = model } = entry
     const folder = resolve(settings.folder, path)
     // errors name the object by its key, so secrets are not in it
     const server = embed === undefined ? undefined : createHash('sha256').update(JSON.stringify(openai ?? {})).digest('base64url')
     const indexFile = index === undefined || index === ':memory:' ? index : resolve(settings.folder, index)
-    const memory = await once(`folder ${JSON.stringify([folder, indexFile, k, extensions, ignore, embed, server])}`, async () => await (await documents()).openFolder({
+    const memory = await once(`folder ${JSON.stringify([folder, indexFile, k, extensions, ignore, maxFileBytes, maxFiles, encoding, embed, server])}`, async () => await (await documents()).openFolder({
       path: folder,
       indexFile,
       k,
       extensions,
       ignore,
+      maxFileBytes,
+      maxFiles,
+      encoding,
       embed: embed === undefined ? undefined : { model: embed, openai, ownPort },
       watch: options.watchDocuments,
       log,

@@ -48,7 +48,7 @@ test('a valid file is read: variables are replaced, unknown VAC keys are kept wi
 test('unknown keys of a folder of documents are warnings, those of a module are its own, and tools have different names', t => {
   const of = (store: object): unknown => parse(JSON.stringify({ kind: 'vacConfig', vac: { a: { memory: [{ docs: store }] } } })).warnings.map(({ message, hint }) => [message, hint])
   t.strictSame(of({ vectorstore: 'folder', path: '.', pth: '.', 'x-own': 1 }), [['unknown key "pth" in vac.a.memory.0.docs, not read', 'did you mean "path"?']])
-  t.strictSame(of({ vectorstore: 'folder', ignore: ['a'], extensions: ['.md'], embed: 'auto', index_file: ':memory:', k: 1 }), [])
+  t.strictSame(of({ vectorstore: 'folder', ignore: ['a'], extensions: ['.md'], embed: 'auto', index_file: ':memory:', k: 1, max_file_bytes: 1, max_files: 1, encoding: 'big5' }), [])
   t.strictSame(of({ vectorstore: './mine.mjs', anything: 1 }), [])
   t.strictSame(problems('kind: vacConfig\nvac:\n  a: { mcp_tool: ask }\n  b: { mcp_tool: ask }\n'), ['4:18 another VAC has a tool of this name'])
   t.match(problems('kind: vacConfig\nvac:\n  a: { mcp_tool: ask it }\n'), [/vac\.a\.mcp_tool: expected string to match/])

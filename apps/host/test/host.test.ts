@@ -89,6 +89,19 @@ test('embed of a VAC, or of one of its folders, finds documents by their meaning
   t.match(await search('none'), { degraded: undefined, results: [{ metadata: { likeness: undefined } }] })
 })
 
+test('/ready reports passages that wait for a dead embedding server, with its message, and stays 200', async t => {
+  const server = await embeddingServer(t)
+  server.state = 'down'
+  const { app } = await host(t, folder => ({
+    config: parseConfig(`kind: vacConfig\nvac:\n  all:\n    embed: test-embed\n    openai: { base_url: ${server.url} }\n    memory: [{ a: { vectorstore: folder, path: ./docs } }]\n`, join(folder, 'vac_config.yaml'))
+  }))
+  const ready = await until(async () => {
+    const response = await app.inject('/ready')
+    return response.statusCode === 200 && response.json().reasons.length > 0 && response.json()
+  }, 'the embedding has failed')
+  t.match(ready, { status: 'ready', reasons: [{ part: 'vac.all', reason: /^its documents are indexed by words, and \d+ passages wait for an embedding: (?:connection|the)/ }] })
+})
+
 test('a memory may be a module of the application, and several stores are searched together', async t => {
   const { app } = await host(t, folder => ({
     config: parseConfig('kind: vacConfig\nvac:\n  both:\n    interpreter: echo\n    memory:\n      - a: { vectorstore: ./memory.mjs, shelf: A }\n      - b: { vectorstore: ./memory.mjs, shelf: B }\n      - c: { vectorstore: folder, path: ./docs }\n', join(folder, 'vac_config.yaml'))
@@ -328,6 +341,21 @@ test('index_file names the file of the index of a folder, from the folder of the
   t.match(await ask(app, 'tides', 'When does a spring tide occur?'), { answer: /twice each month/ })
   t.ok(existsSync(join(folder, 'kept/tides.db')))
   t.notOk(existsSync(join(folder, '.polyvac')))
+})
+
+test('the keys of a folder reach it, and /ready and the page say what is left out, without names of files', async t => {
+  const { app } = await host(t, folder => ({ config: join(folder, 'limits.yaml') }), async folder => {
+    await writeFile(join(folder, 'docs/secret.wpd'), '')
+    await writeFile(join(folder, 'docs/dump.txt'), 'x'.repeat(60_000))
+    await writeFile(join(folder, 'docs/gate.txt'), Buffer.from('K\xf3d 4711', 'latin1'))
+    await writeFile(join(folder, 'limits.yaml'), 'kind: vacConfig\nvac:\n  tides: { memory: [{ docs: { vectorstore: folder, path: docs, index_file: ":memory:", max_file_bytes: 50000, max_files: 500, encoding: windows-1251 } }] }\n')
+  })
+  t.match(await ask(app, 'tides', 'What is 4711?'), { answer: /Kуd 4711/ })
+  const text = /^2 files left out: 1 \.wpd, 1 longer than `max_file_bytes`; to read them: .*raise `max_file_bytes`$/
+  const ready = await app.inject('/ready')
+  t.match(ready.json(), { status: 'ready', left_out: [{ vac: 'tides', files: 2, text, reasons: [{ reason: '.wpd', files: 1, remedy: String }, {}] }] })
+  t.notMatch(ready.body, /secret|dump/)
+  t.match((await app.inject({ url: '/', headers: { accept: 'text/html' } })).body, /<code>tides<\/code>.*<br>2 files left out: 1 \.wpd/)
 })
 
 test('a failed start is reported with its remedy, and everything is closed', async t => {

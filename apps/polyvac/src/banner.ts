@@ -22,6 +22,7 @@ export async function banner (app: FastifyInstance, config: HostConfig, url: str
   for (const { name, config: { interpreter, agent } } of vacs.list()) {
     const about = [interpreter ?? agent ?? config.service.stream_interpreter, ...documents(assembly, name)].filter(Boolean)
     lines.push(['vac', `${name}${about.length === 0 ? '' : `  (${about.join(', ')})`}`])
+    for (const text of leftOut(assembly, name)) lines.push(['', text])
   }
   if (first !== undefined && vacProtocols.includes('direct')) {
     lines.push(['ask', `curl -s ${url}/vac/${first} ${body}`], ['stream', `curl -sN ${url}/vac/streaming/${first} ${body}`])
@@ -61,6 +62,10 @@ function documents (assembly: FastifyInstance['polyvac']['assembly'], vac: strin
     const count = `${number(files)} file${files === 1 ? '' : 's'}, ${number(passages)} passage${passages === 1 ? '' : 's'}`
     return ready ? `${count}, indexed in ${(indexedInMs / 1000).toFixed(1)} s` : `${count} so far, indexing`
   })
+}
+
+function leftOut (assembly: FastifyInstance['polyvac']['assembly'], vac: string): string[] {
+  return (assembly.folders.get(vac) ?? []).map(folder => folder.leftOut()).filter(({ files }) => files > 0).map(({ text }) => text)
 }
 
 const number = (value: number): string => value.toLocaleString('en')

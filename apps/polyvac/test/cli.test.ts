@@ -121,6 +121,8 @@ test('check prints all problems with their places, and nothing more', async t =>
   const good = await runPolyvac(['check'], folder)
   t.equal(good.code, 0)
   t.match(good.stdout, /: good; 2 VACs: own, tides\n$/)
+  await writeFile(join(folder, 'docs/letter.wpd'), '')
+  t.match((await runPolyvac(['check'], folder)).stdout, /1 file left out: 1 \.wpd; to read them: name other endings in `extensions`[^]*: good; 2 VACs/)
   await writeFile(join(folder, 'vac_config.yaml'), 'kind: vacConfig\nvac:\n  docs:\n    model: 7\n    agnet: documents\nservice:\n  async_steam: true\n')
   const bad = await runPolyvac(['check'], folder)
   t.equal(bad.code, 1)

@@ -184,15 +184,16 @@ test('a service that is dead, silent, or sends endless bodies ends the checks', 
 test('doctor waits for MCP servers that are starting, and reports what /ready names of the configuration', async t => {
   const starting = { reasons: [{ part: 'mcp.files', reason: 'is starting' }] }
   const problems = [{ file: 'vac_config.yaml', line: 7, column: 3, message: 'unknown key "agnet"', hint: 'did you mean "agent"?' }]
-  const answers: object[] = [starting, starting, { reasons: [], configuration: problems }]
+  const answers: object[] = [starting, starting, { reasons: [], left_out: [{ vac: 'docs', text: '1 file left out: 1 .wpd' }], configuration: problems }]
   const look = async (signal?: AbortSignal): Promise<Finding[]> => {
     const url = await serve(t, ({ url: path }, reply) => { reply.end(path === '/ready' ? JSON.stringify(answers.shift() ?? starting) : '{}') })
     const findings: Finding[] = []
     for await (const finding of checkService(new HttpClient(url), signal)) findings.push(finding)
-    return findings.filter(({ check }) => check === 'ready' || check === 'configuration')
+    return findings.filter(({ check }) => ['ready', 'configuration', 'documents'].includes(check))
   }
   t.match(await look(), [
     { check: 'ready', level: 'ok' },
+    { check: 'documents', level: 'warning', text: 'docs: 1 file left out: 1 .wpd' },
     { check: 'configuration', level: 'warning', text: 'vac_config.yaml:7: unknown key "agnet"', remedy: 'did you mean "agent"?' }
   ])
   t.match(await look(AbortSignal.abort()), [{ check: 'ready', level: 'warning', text: 'mcp.files: is starting' }], 'the wait has an end')

@@ -2,6 +2,7 @@
 export { openFolder } from './folder/folder-memory.js'
 export type { FolderMemory, IndexStats } from './folder/folder-memory.js'
 export type { EmbedOptions, FolderOptions, IndexProgress } from './folder/folder-options.js'
+export type { LeftOut, LeftOutReason } from './folder/left-out.js'
 export { documentsInterpreter } from './interpreters/documents-interpreter.js'
 export type { AnswerMode, DocumentsInterpreterOptions } from './interpreters/documents-interpreter.js'
 export { combineMemories } from './folder/combine-memories.js'

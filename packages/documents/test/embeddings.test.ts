@@ -135,6 +135,7 @@ test('while the server is down searches compare words and report it; afterwards 
   await memory.ready
   await until(() => warnings.length > 0, 'the failure is logged')
   t.match(warnings, [/^the documents cannot be embedded; searches compare only words/])
+  t.match(memory.stats(), { ready: true, embedded: 0, embeddingProblem: /^(?:connection failed|the connection broke|the server)/ })
   const found = await search(memory, 'What does a berth cost?')
   t.equal(found.sources[0], 'harbour.md')
   t.match(found.degraded, /^embeddings: (?:connection failed|the connection broke|the server)/)
@@ -149,6 +150,7 @@ test('while the server is down searches compare words and report it; afterwards 
   await until(() => memory.stats().embedded === memory.stats().passages, 'all passages are embedded')
   await until(async () => (await search(memory, QUESTION)).sources[0] === 'tasks.md', 'questions are embedded again')
   t.equal((await search(memory, QUESTION)).degraded, undefined)
+  await until(() => memory.stats().embeddingProblem === undefined, 'no passage waits')
   t.equal(warnings.length, 1)
 })
 

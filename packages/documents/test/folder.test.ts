@@ -37,7 +37,7 @@ test('an empty folder is not an error', async t => {
 
 test('a folder without documents is logged once, with the extensions', async t => {
   const { lines, log } = warnings()
-  const memory = await memoryOf(t, { 'a.rst': 'Text.', 'empty.md': '' }, { log })
+  const memory = await memoryOf(t, { 'a.png': 'Text.', 'empty.md': '' }, { log })
   await memory.refresh()
   t.equal(lines.length, 1)
   t.match(lines[0], { folder: /docs$/, extensions: [...DEFAULT_EXTENSIONS].sort(), message: /^no documents found/ })
@@ -95,7 +95,7 @@ test('hidden folders, node_modules, ignored and too long files, links that lead 
   await memory.ready
   t.strictSame((await memory.list()).map(document => document.name).filter(name => !/^(?:in|again)\//.test(name)), ['a.md'])
   t.equal((await memory.list()).length, 2)
-  t.ok(lines.some(line => line['source'] === 'long.md' && /maxFileBytes/.test(line.message)))
+  t.ok(lines.some(line => line['source'] === 'long.md' && /longer than `max_file_bytes`/.test(line.message)))
   t.ok(lines.some(line => line['source'] === 'binary.txt' && /not text/.test(line.message)))
 })
 
@@ -103,7 +103,47 @@ test('more extensions are an option, and files past maxFiles are left out', asyn
   const { lines, log } = warnings()
   const memory = await memoryOf(t, { 'a.rst': 'alpha', 'b.rst': 'beta', 'c.rst': 'gamma', 'd.md': 'delta' }, { extensions: ['.RST'], maxFiles: 2, log })
   t.equal(memory.stats().files, 2)
-  t.match(lines, [{ maxFiles: 2 }])
+  t.match(lines, [{ max_files: 2, message: /more than `max_files`/ }, { message: '1 file left out: 1 or more past `max_files`; to read them: raise `max_files`' }])
+})
+
+test('what is left out is one line with the number of each ending and reason, also after a second start', async t => {
+  const files = {
+    'a.md': 'alpha',
+    'b.wpd': 'x',
+    'c.WPD': 'x',
+    'd.pages': 'x',
+    'long.txt': 'x '.repeat(600),
+    'binary.txt': Buffer.from([104, 0, 105]),
+    'bad.ipynb': '{',
+    'bad.pdf': 'no PDF',
+    'e.name that is not an ending': 'x',
+    // none of these is expected
+    'x.png': 'x',
+    'y.js': 'x',
+    'package.json': '{}',
+    '.hidden.wpd': 'x',
+    'node_modules/z.wpd': 'x',
+    'drafts/z.wpd': 'x'
+  }
+  const path = await folderOf(t, files)
+  const options = { path, indexFile: join(path, '..', 'kept.db'), ignore: ['drafts/'], maxFileBytes: 1_000 }
+  const text = '8 files left out: 2 .wpd, 2 damaged, 1 .pages, 1 longer than `max_file_bytes`, 1 not text, 1 with other endings; ' +
+    'to read them: name other endings in `extensions`, where they are text; repair the damaged ones; raise `max_file_bytes`'
+  for (const start of ['first', 'second']) {
+    const { lines, log } = warnings()
+    const memory = await open(t, { ...options, log })
+    await memory.ready
+    t.strictSame(lines.filter(line => 'left_out' in line).map(({ message }) => message), [text], start)
+    t.match(memory.leftOut(), { files: 8, text, reasons: [{ reason: '.wpd', files: 2, remedy: /extensions/ }] })
+    await writeFile(join(path, 'new.wpd'), 'x')
+    await memory.refresh()
+    t.equal(memory.leftOut().files, 9, 'a refresh counts again')
+    await unlink(join(path, 'new.wpd'))
+    await memory.close()
+  }
+  const many = await memoryOf(t, Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`a.x${i}`, ''])))
+  t.equal(many.leftOut().files, 300)
+  t.match(many.leftOut().reasons, { length: 12 }, 'the reasons have a bound')
 })
 
 test('byte order marks, CRLF and invalid bytes are handled', async t => {

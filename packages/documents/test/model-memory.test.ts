@@ -115,7 +115,7 @@ test('a refusal with an endless body, an endless line, an endless stream and an 
   for (const question of ['refusal', 'line', 'stream']) {
     let chars = 0
     const reading = async (): Promise<void> => {
-      for await (const text of streamModel({ server, messages: [{ role: 'user', content: question }], signal: new AbortController().signal, timeoutMs: 60_000, retries: 0 })) chars += text.length
+      for await (const text of streamModel({ server, messages: [{ role: 'user', content: question }], signal: new AbortController().signal, timeoutMs: 60_000, retries: 0 })) chars += String(text).length
     }
     await reading().catch((err: Error) => reasons.push(err.message))
     t.ok(chars <= MAX_STREAM_BYTES, question)

@@ -9,6 +9,7 @@ import { documentsInterpreter } from '../src/index.js'
 import { openaiInterpreter } from '../src/model.js'
 import { Citations } from '../src/answer/citations.js'
 import { findModel } from '../src/model/model-server.js'
+import { ThinkingFilter } from '../src/model/thinking.js'
 import { ask, extraOf } from './fixtures/ask.js'
 import { GUIDE, memoryOf } from './fixtures/folder.js'
 import { fakeOpenai, type Fault } from './fixtures/openai-server.js'
@@ -214,4 +215,44 @@ test('citations are the same for any split of the text into tokens, and all are 
     const out = read(pieces)
     return out === read([whole]) && (whole.includes('`') || !out.includes('[9]'))
   }), { numRuns: 1_000 })
+})
+
+test('the thoughts of a model are progress, and never text of the answer, of its citations or of its grounding', async t => {
+  const thought = ['<thi', 'nk>\nThe user asks [2]. ```', '</thin', 'k>\n\n', 'Post `tasks/cancel` [1].']
+  for (const words of [thought, ['<thinking>Hm. Elephants fly.</thinking>Post `tasks/cancel` [1].'], ['[THINK]Hm.[/THINK] Post `tasks/cancel` [1].']]) {
+    const server = await fakeOpenai(t, 'none', words)
+    const { chunks, text, final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, vacFor(server.url))
+    t.equal(text, 'Post `tasks/cancel` [1].')
+    t.equal(final.answer, text)
+    t.equal(final.source_documents.length, 1)
+    t.equal(chunks.filter(chunk => typeof chunk === 'object' && 'message' in chunk && chunk.message === 'thinking').length, 1)
+    const chat = await ask(openaiInterpreter(), QUESTION, vacFor(server.url))
+    t.equal(chat.final.answer, text)
+    t.equal(chat.text, text)
+  }
+  const opened = await fakeOpenai(t, 'none', ['The user wants [2] to cancel. ', '</think>', '\nPost `tasks/cancel` [1].'])
+  for (const interpreter of [documentsInterpreter(await memoryOf(t, GUIDE)), openaiInterpreter()]) {
+    const { final } = await ask(interpreter, QUESTION, vacFor(opened.url))
+    t.equal(final.answer, 'Post `tasks/cancel` [1].', 'a tag that closes what the prompt of a template opened')
+  }
+  const endless = await fakeOpenai(t, 'none', ['<think>and so on'])
+  t.match((await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, vacFor(endless.url))).final, { metadata: { mode: 'extractive-fallback', reason: 'the model returned no text' } })
+})
+
+test('thoughts are the same for any split of the text, and tags in code are text', t => {
+  const read = (pieces: readonly string[]): string => {
+    const filter = new ThinkingFilter()
+    return [...pieces.flatMap(piece => filter.push(piece)), ...filter.end()].map(String).join('')
+  }
+  for (const code of ['Write `<think>` first.', '```\n<think>\n</think>\n```\nDone.', '- ~~~xml\n  <thinking>\n  ~~~\n', 'a < think > b', '<thinker>', 'if (a<b) [T]']) {
+    t.equal(read([...code]), code)
+    t.equal(read([code]), code)
+  }
+  const part = fc.constantFrom('word', ' ', '<think>', '</think>', '<thinking>', '</THINKING>', '[THINK]', '<', '</', '`', '```', '~~~', '\n', '[', 'think>')
+  fc.assert(fc.property(fc.array(part, { maxLength: 30 }), fc.integer({ min: 1, max: 7 }), (parts, size) => {
+    const whole = parts.join('')
+    const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, index) => whole.slice(index * size, (index + 1) * size))
+    return read(pieces) === read([whole]) && (whole.includes('`') || whole.includes('~') || !/<\/?think(?:ing)?>/i.test(read([whole])))
+  }), { numRuns: 1_000 })
+  t.end()
 })

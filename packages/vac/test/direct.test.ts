@@ -261,5 +261,14 @@ test('the memory of a VAC is searched by GET and POST; without a result the best
     const response = await app.inject({ url, headers })
     t.match([response.statusCode, response.json().error.code], [status, code], url)
   }
+  for (const name of ['threshold', 'similarity_threshold']) {
+    t.match((await app.inject({ url: `/vac/docs/search?q=tides&${name}=0.1`, headers })).json(), { total_results: 2, similarity_threshold: 0.1 }, name)
+    t.match((await app.inject({ method: 'POST', url: '/vac/docs/search', headers, payload: { search_query: 'tides', [name]: 0.1 } })).json(), { total_results: 2 }, name)
+  }
+  for (const [query, message] of [['treshold=0.1', /treshold: is not known; did you mean "threshold"\?/], ['limt=1', /limt: .*"limit"/], ['vector=x', /vector: is not known; known: q, limit/]] as const) {
+    const unknown = await app.inject({ url: `/vac/docs/search?q=tides&${query}`, headers })
+    t.match([unknown.statusCode, unknown.json().error], [400, { code: 'BAD_REQUEST', message }], query)
+  }
+  t.match((await app.inject({ method: 'POST', url: '/vac/docs/search', headers, payload: { search_query: 'tides', k: 1 } })).json(), { error: { message: /body\/k: is not known/ } })
   t.equal((await app.inject({ url: '/vac/docs/search?q=tides' })).statusCode, 401, 'as the other routes')
 })

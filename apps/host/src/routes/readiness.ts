@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Authenticate, ConfigProblem, Log } from '@polyvac/core'
 import { LogGate, mayAdminister, memoryBudget } from '@polyvac/core/plugin'
+import type { LeftOut } from '@polyvac/documents'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
@@ -27,6 +28,12 @@ export interface Condition {
 const Ready = Type.Object({
   status: Type.String(),
   reasons: Type.Array(Type.Object({ part: Type.String(), reason: Type.String() })),
+  left_out: Type.Optional(Type.Array(Type.Object({
+    vac: Type.String(),
+    files: Type.Integer(),
+    text: Type.String(),
+    reasons: Type.Array(Type.Object({ reason: Type.String(), files: Type.Integer(), remedy: Type.Optional(Type.String()) }))
+  }), { description: 'files of the folders of documents that are not read, by reason' })),
   configuration: Type.Optional(Type.Array(Type.Object({
     file: Type.String(), line: Type.Integer(), column: Type.Integer(), message: Type.String(), hint: Type.Optional(Type.String())
   }), { description: 'problems and warnings of the configuration file, for administrators' }))
@@ -45,6 +52,12 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
     const reasons = await reasonsOf(condition, app.log, gate)
     const isReady = reasons.length === 0
     // reported, but not a reason for 503: everything else works, and another process would have the same problem
+    for (const [vac, folders] of condition.assembly().folders) {
+      for (const { ready, embeddingProblem, embedded = 0, passages } of folders.map(folder => folder.stats())) {
+        if (!ready || embeddingProblem === undefined) continue
+        reasons.push({ part: `vac.${vac}`, reason: `its documents are indexed by words, and ${passages - embedded} passages wait for an embedding: ${embeddingProblem}` })
+      }
+    }
     for (const { server, reason } of gatewayStates(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
     for (const { switch: part, package: name } of condition.missing()) {
       reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })
@@ -58,7 +71,8 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
     if (!isReady) reply.code(503).header('retry-after', 1)
     const problems = condition.configuration?.() ?? []
     const isShown = problems.length > 0 && await mayReadConfiguration(request, condition.authenticate)
-    return { status: isReady ? 'ready' : 'not ready', reasons, ...isShown && { configuration: problems } }
+    const leftOut = leftOutOf(condition.assembly())
+    return { status: isReady ? 'ready' : 'not ready', reasons, ...leftOut.length > 0 && { left_out: leftOut }, ...isShown && { configuration: problems } }
   })
 }
 
@@ -71,6 +85,11 @@ async function mayReadConfiguration (request: FastifyRequest, authenticate: Auth
   } catch {
     return false
   }
+}
+
+/** Without names of files: callers of this route are strangers. */
+function leftOutOf ({ folders }: Assembly): Array<{ vac: string } & LeftOut> {
+  return [...folders].flatMap(([vac, memories]) => memories.map(memory => ({ vac, ...memory.leftOut() }))).filter(({ files }) => files > 0)
 }
 
 async function reasonsOf ({ assembly, isDraining, tasks }: Condition, log: Log, gate: LogGate): Promise<Array<{ part: string, reason: string }>> {

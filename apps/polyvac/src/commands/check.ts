@@ -1,3 +1,4 @@
+import { within } from '@polyvac/core/plugin'
 import { createHost } from '@polyvac/host/command'
 import { environmentOptions } from '../environment.js'
 import { loadConfig } from '../load-config.js'
@@ -5,12 +6,18 @@ import { toPlainLines, toPlainText } from '../terminal.js'
 import type { Arguments } from '../arguments.js'
 import type { CommandIo } from '../command-io.js'
 
+/** Longest wait for the documents of all folders, in ms. */
+const INDEX_PATIENCE_MS = 60_000
+
 /** `polyvac check`: reports what would prevent a start, without starting: the file, modules, folders, the plugins. */
 export async function check (args: Arguments, io: CommandIo): Promise<void> {
   const config = await loadConfig(args, io)
   for (const { text } of config.warnings) io.stdout.write(`${toPlainLines(text)}\n`)
   const server = { logger: { level: 'warn', stream: io.stdout } }
   const app = await createHost({ config, ...environmentOptions(config, io.env), watchDocuments: false, server })
+  // the log has the line of each folder whose files are read in time
+  const folders = [...app.polyvac.assembly.folders.values()].flat()
+  await within(Promise.allSettled(folders.map(async folder => await folder.ready)), INDEX_PATIENCE_MS)
   const parts = [countOf('VAC', app.polyvac.vacs.names), countOf('MCP server', app.polyvac.gateway?.names ?? [])].filter(Boolean)
   await app.close()
   io.stdout.write(`${toPlainText(`${config.file}: good; ${parts.join('; ')}`)}\n`)

@@ -1,6 +1,6 @@
 import type { HttpClient } from '../client/http-client.js'
 
-/** One result of a check. A warning and a problem have a remedy. */
+/** One result of a check. A warning and a problem have a remedy, unless the text has it. */
 export interface Finding {
   readonly check: string
   readonly level: 'ok' | 'not checked' | 'warning' | 'problem'

@@ -57,6 +57,8 @@ export async function * checkService (client: HttpClient, startSignal = AbortSig
     const make = ready.status === 200 ? warning : problem
     yield make('ready', `${String(part)}: ${String(reason)}`, `repair ${String(part)}, then GET /ready again`)
   }
+  // the text has the remedy of each reason
+  for (const { vac, text } of recordsOf(ready, 'left_out')) yield { check: 'documents', level: 'warning', text: `${String(vac)}: ${String(text)}` }
   for (const { file, line, message, hint } of recordsOf(ready, 'configuration')) {
     yield warning('configuration', `${String(file)}:${String(line)}: ${String(message)}`, String(hint ?? 'polyvac check shows the line'))
   }

@@ -10,6 +10,11 @@ export const MemoryEntry = Type.Object({
   index_file: Type.Optional(Type.String({
     minLength: 1, description: 'file of the index of a folder, relative to this file, or `:memory:`; default: in `.polyvac` next to the folder'
   })),
+  max_file_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 67_108_864, description: 'longest file of a folder, in bytes; default: 4 MiB' })),
+  max_files: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'files of a folder; default: 50,000' })),
+  encoding: Type.Optional(Type.String({
+    minLength: 1, description: 'encoding of texts of a folder that are not UTF-8, such as `windows-1251`; default: recognised by their letters'
+  })),
   embed: Type.Optional(Type.String({ minLength: 1, description: 'model only for this store; default: that of the VAC' }))
 }, { additionalProperties: true })
 export type MemoryEntry = Static<typeof MemoryEntry>

@@ -3,12 +3,17 @@ import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import { isTooDeep, MAX_BODY_DEPTH } from './json-body.js'
 import { BodyTooDeepError } from '../basics/errors.js'
+import { beginning } from '../basics/well-formed.js'
+import { suggestion } from '../basics/names.js'
 import { isRounded } from '../config/schema-errors.js'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifySchemaCompiler } from 'fastify'
 
 /** Most problems reported about one request: a body may have a million wrong items. */
 export const MAX_PROBLEMS = 20
+
+/** Longest path of a problem: the names of unknown fields are the caller's. */
+const MAX_PATH_CHARS = 300
 
 /** The pattern of text with at least one visible character. */
 export const NOT_BLANK = '\\S'
@@ -53,7 +58,7 @@ export function problemsOf (compiled: TypeCheck<TSchema>, value: unknown, root: 
   if (compiled.Check(value)) return []
   const problems = new Map<string, RequestProblem>()
   for (const error of compiled.Errors(value)) {
-    const path = root + error.path
+    const path = root + beginning(error.path, MAX_PATH_CHARS)
     if (!problems.has(path)) problems.set(path, { path, message: explain(error) })
     if (problems.size >= MAX_PROBLEMS) break
   }
@@ -61,9 +66,13 @@ export function problemsOf (compiled: TypeCheck<TSchema>, value: unknown, root: 
 }
 
 /** The text of a problem for callers: TypeBox does not explain unions and patterns. */
-function explain ({ type, schema, value, message }: ValueError): string {
+function explain ({ type, path, schema, value, message }: ValueError): string {
   if (value === undefined) return 'is missing'
   if (type === ValueErrorType.StringPattern && schema.pattern === NOT_BLANK) return 'must not be blank'
+  if (type === ValueErrorType.ObjectAdditionalProperties) {
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    return `is not known; ${suggestion(name, Object.keys((schema as { properties?: object }).properties ?? {}), 'known')}`
+  }
   if (type === ValueErrorType.Union) {
     const kinds = ((schema as { anyOf?: TSchema[] }).anyOf ?? [])
       .map(({ const: value, type }) => value === undefined ? String(type) : JSON.stringify(value))

@@ -1,4 +1,4 @@
-import type { ChatTurn, Hit } from '@polyvac/core'
+import type { ChatTurn, Hit, InterpreterChunk } from '@polyvac/core'
 import { beginning } from '@polyvac/core/plugin'
 import { Citations } from './citations.js'
 import { ModelFailedError } from '../errors.js'
@@ -7,6 +7,7 @@ import { checkGrounding } from './grounding.js'
 import type { ModelServer } from '../model/model-server.js'
 import { codedCause, ModelError } from '../model/model-client.js'
 import type { ModelMessage } from '../model/model-messages.js'
+import { THINKING, THOUGHT_BEGINS, THOUGHT_WAS_ALL } from '../model/thinking.js'
 import { streamModel } from '../model/model-stream.js'
 
 /** Longest passage for a model, and all of them together, in characters: local models have small context windows. */
@@ -44,35 +45,45 @@ export type ModelAnswer =
  * joined.
  */
 export async function * answerWithModel ({ server, question, history, hits, signal, owner, timeoutMs }: ModelQuestion):
-AsyncGenerator<string, ModelAnswer> {
-  const citations = new Citations(hits.length)
+AsyncGenerator<InterpreterChunk, ModelAnswer> {
+  let citations = new Citations(hits.length)
   let answer = ''
+  let hasSent = false
   try {
     const stream = streamModel({ server, messages: messagesFor(question, history, hits), signal, owner, timeoutMs, retries: 0 })
     try {
-      for (let next = await stream.next(); ; next = await stream.next()) {
-        const text = next.done === true ? citations.end() : citations.push(next.value)
-        if (text !== '') {
+      let next = await stream.next()
+      for (; next.done !== true; next = await stream.next()) {
+        if (next.value === THOUGHT_BEGINS) yield THINKING
+        else if (next.value === THOUGHT_WAS_ALL) {
+          answer = ''
+          citations = new Citations(hits.length)
+        } else {
+          const text = citations.push(next.value)
+          if (text === '') continue
           answer += text
+          hasSent = true
           yield text
         }
-        if (next.done !== true) continue
-        if (answer.trim() === '') return { reason: 'the model returned no text' }
-        const cited = citations.cited.map(index => hits[index] as Hit)
-        // an answer without citations means that the passages do not answer
-        const grounding = cited.length === 0 ? undefined : await checkGrounding(answer, cited, question)
-        const warnings = await foreignHosts(answer, hits, question)
-        return {
-          answer,
-          cited,
-          metadata: {
-            answered: cited.length > 0,
-            ...(grounding === undefined ? {} : { grounding }),
-            ...(warnings.length === 0 ? {} : { warnings }),
-            finish_reason: next.value.finishReason,
-            ...(next.value.usage === undefined ? {} : { usage: next.value.usage }),
-            ...(citations.removed > 0 ? { removed_citations: citations.removed } : {})
-          }
+      }
+      const rest = citations.end()
+      answer += rest
+      if (rest !== '') yield rest
+      if (answer.trim() === '') return { reason: 'the model returned no text' }
+      const cited = citations.cited.map(index => hits[index] as Hit)
+      // an answer without citations means that the passages do not answer
+      const grounding = cited.length === 0 ? undefined : await checkGrounding(answer, cited, question)
+      const warnings = await foreignHosts(answer, hits, question)
+      return {
+        answer,
+        cited,
+        metadata: {
+          answered: cited.length > 0,
+          ...(grounding === undefined ? {} : { grounding }),
+          ...(warnings.length === 0 ? {} : { warnings }),
+          finish_reason: next.value.finishReason,
+          ...(next.value.usage === undefined ? {} : { usage: next.value.usage }),
+          ...(citations.removed > 0 ? { removed_citations: citations.removed } : {})
         }
       }
     } finally {
@@ -80,7 +91,7 @@ AsyncGenerator<string, ModelAnswer> {
     }
   } catch (error) {
     if (!(error instanceof ModelError)) throw error
-    if (answer === '') return { reason: error.reason, cause: codedCause(error) }
+    if (!hasSent) return { reason: error.reason, cause: codedCause(error) }
     throw Object.assign(new ModelFailedError(server.baseUrl, error.reason), { cause: error })
   }
 }

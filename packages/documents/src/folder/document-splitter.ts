@@ -22,6 +22,16 @@ function reasonOf (err: unknown): string {
     : (err as Error).message
 }
 
+const NO_TEXT = 'it has no text'
+
+/** The passages of a document, or why there are none. */
+export interface SplitDocument {
+  readonly passages: Passage[] | (() => Passage[])
+  readonly problem?: string
+  /** Whether splitting took too long, which may be due to a busy machine. */
+  readonly isLate?: boolean
+}
+
 /** Splits the documents of one refresh; close it at its end. */
 export class DocumentSplitter {
   readonly #log: Log
@@ -32,15 +42,15 @@ export class DocumentSplitter {
   }
 
   /**
-   * The passages of a document; a short one is split when they are asked for. With a log line, empty on a failure, and
-   * undefined where it takes too long.
+   * The passages of a document; a short one is split when they are asked for. On a failure, which is logged, there are
+   * none, and `problem` is the reason.
    */
-  async split (source: string, text: string | Uint8Array, signal: AbortSignal): Promise<Passage[] | (() => Passage[]) | undefined> {
+  async split (source: string, text: string | Uint8Array, signal: AbortSignal): Promise<SplitDocument> {
     if (typeof text === 'string' && text.length <= MAX_SPLIT_IN_PLACE) {
-      const damage = damageOf(source, text)
-      if (damage === undefined) return () => this.#splitInPlace(source, text)
-      this.#logDamage(source, damage)
-      return []
+      const problem = damageOf(source, text)
+      if (problem === undefined) return { passages: () => this.#splitInPlace(source, text) }
+      this.#logDamage(source, problem)
+      return { passages: [], problem }
     }
     const limit = deadlineSignal(MAX_SPLIT_MS, signal)
     const passages: Passage[] = []
@@ -52,27 +62,31 @@ export class DocumentSplitter {
       thread.postMessage({ source, text } satisfies SplitJob)
       for await (const [{ passages: some, end, leftOut, missing, problem }] of parts) {
         limit.renew()
-        if (problem !== undefined) this.#logDamage(source, problem)
+        if (problem !== undefined) {
+          this.#logDamage(source, problem)
+          return { passages: [], problem }
+        }
         passages.push(...some)
         if (!end) continue
         if (missing !== undefined) this.#log.warn({ source, missing }, 'a part of the file is left out')
         if (leftOut > 0) this.#log.warn({ source, leftOut }, 'the end of the file is left out: it has too many passages')
-        return passages
+        if (typeof text !== 'string' && passages.length === 0 && missing === undefined) return { passages, problem: NO_TEXT }
+        return { passages }
       }
     } catch (err) {
       await this.close()
       signal.throwIfAborted()
-      const reason = limit.signal.aborted ? 'it takes too long' : reasonOf(err)
+      const problem = limit.signal.aborted ? 'it takes too long' : reasonOf(err)
       if (passages.length > 0) {
-        this.#log.warn({ source, missing: `what follows its first ${passages.length} passages: ${reason}` }, 'a part of the file is left out')
-        return passages
+        this.#log.warn({ source, missing: `what follows its first ${passages.length} passages: ${problem}` }, 'a part of the file is left out')
+        return { passages }
       }
-      this.#logProblem(source, reason)
-      if (limit.signal.aborted) return undefined
+      this.#logProblem(source, problem)
+      return { passages, problem, isLate: limit.signal.aborted }
     } finally {
       limit.end()
     }
-    return []
+    return { passages }
   }
 
   /** What one file has must not end the refresh of all. */

@@ -5,7 +5,9 @@ import { extname, join, sep } from 'node:path'
 import ignore from 'ignore'
 import { readBoundedFile, unlessAborted, within } from '@polyvac/core/plugin'
 import { formatOf, isBytes } from '../formats/table.js'
+import { decodeText } from '../text/encodings.js'
 import type { FolderSettings } from './folder-options.js'
+import { endingOf, type LeftOutCounts } from './left-out.js'
 
 export interface FoundFile {
   /** Path relative to the folder, with forward slashes. */
@@ -28,13 +30,18 @@ const ENTRIES_AT_ONCE = 256
 /** Longest time for reading a file, in ms: a network drive may not answer. */
 const MAX_READ_MS = 30_000
 
+/** A longer file without an ending is not looked at, in bytes: it is hardly a text. */
+const MAX_BARE_BYTES = 1024 * 1024
+/** Its beginning shows whether it is one. */
+const HEAD_BYTES = 8_192
+
 /** In a name they would forge lines of logs and of citations. */
 const CONTROL = /\p{Cc}|[\u2028\u2029]/u
 
 const ALWAYS_IGNORED = ['node_modules']
 
-/** The files of the folder to index, by name. Files beyond the limits of size and number are logged. */
-export async function listFiles (settings: FolderSettings, signal: AbortSignal): Promise<FoundFile[]> {
+/** The files of the folder to index, by name. Those that are left out are counted, and logged where few can be. */
+export async function listFiles (settings: FolderSettings, leftOut: LeftOutCounts, signal: AbortSignal): Promise<FoundFile[]> {
   const { root, maxFiles } = settings
   const rules = ignore().add([...ALWAYS_IGNORED, ...settings.ignore])
   // @keyed none: it lives for one listing of a folder of the configuration; maxFiles and MAX_ENTRIES
@@ -48,9 +55,17 @@ export async function listFiles (settings: FolderSettings, signal: AbortSignal):
     const source = folder.source === '' ? entry.name : `${folder.source}/${entry.name}`
     const path = join(folder.path, entry.name)
     const isFile = entry.isFile()
-    if (isFile && !settings.extensions.has(extname(entry.name).toLowerCase())) return
+    const isRead = settings.extensions.has(extname(entry.name).toLowerCase())
+    // before the patterns: most files of a repository are neither
+    const ending = isRead || settings.hasExtensions ? undefined : endingOf(entry.name)
+    if (isFile && !isRead && ending === undefined) return
     if (rules.ignores(isFile || entry.isSymbolicLink() ? source : `${source}/`)) return
+    if (isFile && !isRead) {
+      leftOut.add(ending)
+      return
+    }
     if (CONTROL.test(entry.name)) {
+      leftOut.add('with control characters in the name')
       settings.warnOnce(source, { source }, 'left out: its name has control characters')
       return
     }
@@ -64,10 +79,16 @@ export async function listFiles (settings: FolderSettings, signal: AbortSignal):
       next.push({ path, source })
       return
     }
-    if (info?.isFile() !== true || !settings.extensions.has(extname(entry.name).toLowerCase())) return
+    if (info?.isFile() !== true) return
+    if (!isRead) {
+      leftOut.add(ending)
+      return
+    }
+    if (extname(entry.name) === '' && info.size > MAX_BARE_BYTES) return
     if (info.size > settings.maxFileBytes) {
-      const fields = { source, bytes: info.size, maxFileBytes: settings.maxFileBytes }
-      settings.warnOnce(source, fields, 'file left out: it is longer than maxFileBytes')
+      leftOut.add('longer than `max_file_bytes`')
+      const fields = { source, bytes: info.size, max_file_bytes: settings.maxFileBytes }
+      settings.warnOnce(source, fields, 'file left out: it is longer than `max_file_bytes` (`maxFileBytes` of openFolder)')
       return
     }
     if (files.length <= maxFiles) files.push({ source, path, size: info.size, mtime: info.mtimeMs })
@@ -86,6 +107,7 @@ export async function listFiles (settings: FolderSettings, signal: AbortSignal):
       } catch (error) {
         signal.throwIfAborted()
         if (folder.source === '') throw error
+        leftOut.add('unreadable')
         settings.warnOnce(folder.source, { folder: folder.source, code: (error as NodeJS.ErrnoException).code }, 'folder cannot be read, left out')
       }
     })
@@ -94,7 +116,8 @@ export async function listFiles (settings: FolderSettings, signal: AbortSignal):
   if (entries > MAX_ENTRIES) settings.warnOnce('', { entries: MAX_ENTRIES }, 'some files left out: the folder has too many entries')
   files.sort((a, b) => a.source < b.source ? -1 : 1)
   if (files.length > maxFiles) {
-    settings.warnOnce('', { maxFiles }, 'some files left out: the folder holds more than maxFiles')
+    settings.warnOnce('', { max_files: maxFiles }, 'some files left out: the folder holds more than `max_files` (`maxFiles` of openFolder)')
+    leftOut.add('or more past `max_files`', files.length - maxFiles)
     files.length = maxFiles
   }
   return files
@@ -133,37 +156,17 @@ export async function readDocument ({ path, source }: Pick<FoundFile, 'path' | '
     return UNREADABLE
   }
   if (isBytes(formatOf(source))) return new Uint8Array(bytes)
-  const text = decodeText(bytes)
-  if (text === undefined) settings.warnOnce(source, { source }, 'file left out: it is not text')
-  return text?.replaceAll('\0', ' ')
+  // binaries and keys have no ending either
+  if (extname(source) === '' && !isPlain(bytes)) return ''
+  const decoded = decodeText(bytes, settings.encoding)
+  if (decoded === undefined) settings.warnOnce(source, { source }, 'file left out: it is not text')
+  else if (decoded.encoding !== 'utf-8') settings.noteEncoding(decoded.encoding, source)
+  return decoded?.text.replaceAll('\0', ' ')
 }
 
-/** UTF-16 or UTF-8 by a byte order mark, UTF-8, or windows-1252; undefined for what is not text. */
-function decodeText (bytes: Buffer): string | undefined {
-  const mark = bytes.subarray(0, 3).toString('hex')
-  if (mark.startsWith('fffe')) return new TextDecoder('utf-16le').decode(bytes)
-  if (mark.startsWith('feff')) return new TextDecoder('utf-16be').decode(bytes)
-  if (bytes.subarray(0, 8_192).includes(0)) return undefined
-  const text = new TextDecoder('utf-8').decode(bytes)
-  return isUtf8(bytes) || mark === 'efbbbf' || hasMoreLetters(text) ? text : decodeWindows1252(bytes)
-}
-
-/** Whether text beyond ASCII is rather UTF-8 with some damage, such as a letter that was cut, than another encoding. */
-function hasMoreLetters (text: string): boolean {
-  let letters = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code > 0x7f) letters += code === 0xfffd ? -1 : 1
-  }
-  return letters > 0
-}
-
-/** The characters of windows-1252 that Latin-1 does not have, from 0x80 on. */
-const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
-
-/** Some releases of Node.js decode 0x80 to 0x9f as Latin-1. */
-function decodeWindows1252 (bytes: Buffer): string {
-  return bytes.toString('latin1').replace(/[\x80-\x9f]/g, control => WINDOWS_1252[control.charCodeAt(0) - 0x80] as string)
+/** Whether a file without an ending is a text such as README: UTF-8, and not a script or a private key. */
+function isPlain (bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.subarray(0, HEAD_BYTES).includes(0) && !bytes.subarray(0, HEAD_BYTES).toString('latin1').match(/^#!|-----BEGIN /)
 }
 
 /** Whether a path, all links followed, lies within the folder. */

@@ -52,6 +52,8 @@ export class FolderEmbedding {
   #onAttempt = (): void => {}
   /** Resolves with the first attempt: the passages have vectors, or the model server failed. */
   readonly attempted = new Promise<void>(resolve => { this.#onAttempt = resolve })
+  /** Why the passages have no vectors yet; undefined while they are embedded, and for `auto` without a server. */
+  waitsFor: string | undefined
   #running: Promise<void> | undefined
   #isWaiting = false
   /** Why passages or questions may have no vector. */
@@ -135,7 +137,7 @@ export class FolderEmbedding {
       try {
         if ('reason' in server) throw new ModelError(server.reason)
         await this.#fill(server, signal)
-        this.#problem = undefined
+        this.#problem = this.waitsFor = undefined
         this.#onAttempt()
         wait = RETRY_MS
       } catch (error) {
@@ -146,6 +148,7 @@ export class FolderEmbedding {
         const isExpected = 'reason' in server && !isNamed
         if (!isExpected && this.#problem !== reason) log.warn({ folder, reason, ...cause !== undefined && { err: cause } }, 'the documents cannot be embedded; searches compare only words until the server answers')
         this.#problem = reason
+        this.waitsFor = isExpected ? undefined : reason
         this.#isWaiting = true
         await delay(wait, undefined, { signal, ref: false })
         wait = Math.min(MAX_RETRY_MS, 2 * wait)

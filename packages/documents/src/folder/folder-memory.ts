@@ -8,6 +8,7 @@ import { leadsInside, readDocument, UNREADABLE } from './files.js'
 import { folderSettings, type FolderOptions, type FolderSettings } from './folder-options.js'
 import { FolderEmbedding } from './folder-embedding.js'
 import { refreshIndex } from './folder-refresh.js'
+import { LeftOutCounts, type LeftOut } from './left-out.js'
 import { watchFolder } from './folder-watch.js'
 import { moveAside, openIndex } from './index-file.js'
 import { findModel } from '../model/model-server.js'
@@ -26,6 +27,8 @@ export interface IndexStats {
   readonly passages: number
   /** Passages with a vector, where a model embeds them. */
   readonly embedded?: number | undefined
+  /** Why the others wait for theirs, such as a model server that cannot be reached. */
+  readonly embeddingProblem?: string | undefined
   /** Duration of the last index or refresh in ms. */
   readonly indexedInMs: number
 }
@@ -63,6 +66,8 @@ export class FolderMemory implements Memory, WeightedMemory {
   #replacing: Promise<void> | undefined
   #fingerprint: string | undefined
   #example: { readonly fingerprint: string | undefined, readonly question: Promise<string | undefined> } | undefined
+  #unread = new LeftOutCounts()
+  #leftOut = new LeftOutCounts().with(new LeftOutCounts())
   #indexedInMs = 0
   #isReady = false
   #stopWatch: (() => void) | undefined
@@ -172,6 +177,11 @@ export class FolderMemory implements Memory, WeightedMemory {
     return { ...this.#counts(), indexedInMs: this.#indexedInMs, ready: this.#isReady }
   }
 
+  /** The files that the last listing and reading left out, by reason, without their names. */
+  leftOut (): LeftOut {
+    return this.#leftOut
+  }
+
   /** Updates the index from the files. Calls during a refresh share the next one. */
   refresh (): Promise<IndexStats> {
     if (this.#closed !== undefined) return Promise.reject(new ClosedError(this.#settings.root))
@@ -215,6 +225,8 @@ export class FolderMemory implements Memory, WeightedMemory {
       const stats = await this.#refreshing
       const { root, extensions, log } = this.#settings
       log.info({ folder: root, ...stats }, 'documents indexed')
+      const { files: leftOut, text } = this.#leftOut
+      if (leftOut > 0) log.warn({ folder: root, left_out: leftOut }, text)
       // otherwise every question is answered with "the documents do not answer this"
       if (stats.files === 0) {
         const problem = 'no documents found: no file of the folder has one of the extensions and contains text'
@@ -244,9 +256,11 @@ export class FolderMemory implements Memory, WeightedMemory {
 
   async #bringUpToDate (signal: AbortSignal): Promise<IndexStats> {
     const started = performance.now()
-    const { changed, fingerprint } = await refreshIndex(this.#index, this.#settings, signal, this.#fingerprint,
+    const { changed, fingerprint, unlisted, unread = this.#unread } = await refreshIndex(this.#index, this.#settings, signal, this.#fingerprint,
       progress => { this.#onProgress?.(progress) })
     this.#fingerprint = fingerprint
+    this.#unread = unread
+    this.#leftOut = unlisted.with(unread)
     const stats = { ...this.#counts(), indexedInMs: Math.round(performance.now() - started) }
     this.#indexedInMs = stats.indexedInMs
     if (changed > 0 || !this.#isReady) this.#embedding?.start()
@@ -255,9 +269,11 @@ export class FolderMemory implements Memory, WeightedMemory {
     return stats
   }
 
-  #counts (): { files: number, passages: number, embedded?: number } {
+  #counts (): Pick<IndexStats, 'files' | 'passages' | 'embedded' | 'embeddingProblem'> {
     const counts = this.#index.stats()
-    return this.#embedding === undefined ? counts : { ...counts, embedded: this.#index.vectors.count() }
+    if (this.#embedding === undefined) return counts
+    const { waitsFor } = this.#embedding
+    return { ...counts, embedded: this.#index.vectors.count(), ...waitsFor !== undefined && { embeddingProblem: waitsFor } }
   }
 
   #createEmbedding (): FolderEmbedding | undefined {

@@ -6,6 +6,7 @@ import {
   callback, flag, integer, milliseconds, optional, readOptions, required, silentLog, text, texts, withMethod, type OptionRules
 } from '@polyvac/core/plugin'
 import { DEFAULT_EXTENSIONS, packagesFor } from '../formats/table.js'
+import { isEncoding } from '../text/encodings.js'
 import { FolderNotFoundError, InvalidOptionError } from '../errors.js'
 import { PORT } from '../model/model-server.js'
 import { packageRequire } from '../package-require.js'
@@ -60,10 +61,15 @@ export interface FolderOptions {
   readonly watch?: boolean | undefined
   /** Interval of checks for changes where the system does not report them, in ms, 100 or more. Default 3,000. */
   readonly pollMs?: number | undefined
-  /** A longer file is left out, with a log line: one huge dump would dominate the results. Default 4 MiB. */
+  /** A longer file is left out and counted: one huge dump would dominate the results. Default 4 MiB. */
   readonly maxFileBytes?: number | undefined
-  /** Files past this count are left out, with a log line: a wrong path may name a whole disk. Default 50,000. */
+  /** Files past this count are left out and counted: a wrong path may name a whole disk. Default 50,000. */
   readonly maxFiles?: number | undefined
+  /**
+   * The encoding of texts that are neither UTF-8 nor have a byte order mark, by its name in the WHATWG Encoding
+   * Standard. Default: recognised by their letters, and logged.
+   */
+  readonly encoding?: string | undefined
   readonly log?: Log | undefined
   /** Aborts the first index: `ready` and every search reject with its reason until a `refresh()` succeeds. */
   readonly signal?: AbortSignal | undefined
@@ -73,6 +79,8 @@ export interface FolderOptions {
 export interface FolderSettings {
   readonly root: string
   readonly extensions: ReadonlySet<string>
+  /** Whether the application named them: it then leaves out other files knowingly. */
+  readonly hasExtensions: boolean
   readonly ignore: readonly string[]
   readonly indexFile: string
   readonly isIndexFileSet: boolean
@@ -84,7 +92,10 @@ export interface FolderSettings {
   readonly pollMs: number
   readonly maxFileBytes: number
   readonly maxFiles: number
+  readonly encoding: string | undefined
   readonly log: Log
+  /** Logs an encoding that was recognised, once, with the first file. */
+  readonly noteEncoding: (encoding: string, source: string) => void
   /** Logs a warning about a file or folder, by its name, once while the memory is open. */
   readonly warnOnce: (name: string, fields: object, message: string) => void
   /** Names and stamps of the files that took too long to split since the start. */
@@ -108,13 +119,14 @@ export const FOLDER_OPTIONS = {
   pollMs: milliseconds(3_000, { min: 100, max: 3_600_000 }),
   maxFileBytes: integer(4 * 1024 * 1024, { max: 64 * 1024 * 1024 }),
   maxFiles: integer(50_000, { max: 1_000_000 }),
+  encoding: optional('an encoding that Node.js decodes, such as `windows-1251`', isEncoding),
   log: withMethod('warn', 'a log, such as that of Fastify'),
   signal: withMethod('addEventListener', 'an AbortSignal'),
   onProgress: callback()
 } satisfies OptionRules<FolderOptions>
 
 function isExtensions (value: unknown): boolean {
-  return Array.isArray(value) && value.every(extension => typeof extension === 'string' && /^\.[^./\\]+$/.test(extension))
+  return Array.isArray(value) && value.every(extension => typeof extension === 'string' && /^(?:\.[^./\\]+)?$/.test(extension))
 }
 
 function isEmbed (value: unknown): boolean {
@@ -125,16 +137,17 @@ function isEmbed (value: unknown): boolean {
 
 /** Checks the options and the folder. @throws DOCUMENTS_INVALID_OPTION, DOCUMENTS_FOLDER_NOT_FOUND */
 export async function folderSettings (options: FolderOptions): Promise<FolderSettings> {
-  const { path, extensions, ignore, indexFile, k, embed, watch, pollMs, maxFileBytes, maxFiles, log = silentLog } =
+  const { path, extensions, ignore, indexFile, k, embed, watch, pollMs, maxFileBytes, maxFiles, encoding, log = silentLog } =
     readOptions(FOLDER_OPTIONS, options, InvalidOptionError, 'openFolder')
   const root = await realFolder(path)
   const lower = [...new Set(extensions.map(extension => extension.toLowerCase()))].sort()
   // files that needed a missing parser are read once it is installed
   const parsers = packagesFor(lower).filter(isInstalled)
-  const key = createHash('sha256').update(JSON.stringify([root, lower, ignore, maxFileBytes, maxFiles, parsers])).digest('hex').slice(0, 16)
+  const key = createHash('sha256').update(JSON.stringify([root, lower, ignore, maxFileBytes, maxFiles, parsers, ...encoding === undefined ? [] : [encoding]])).digest('hex').slice(0, 16)
   return {
     root,
     extensions: new Set(lower),
+    hasExtensions: options.extensions !== undefined,
     ignore,
     indexFile: indexFile === ':memory:' ? indexFile : resolve(indexFile ?? defaultIndexFile(root, key)),
     isIndexFileSet: indexFile !== undefined,
@@ -145,7 +158,9 @@ export async function folderSettings (options: FolderOptions): Promise<FolderSet
     pollMs,
     maxFileBytes,
     maxFiles,
+    encoding,
     log,
+    noteEncoding: onceEachEncoding(log),
     warnOnce: onceEach(log),
     late: new Set()
   }
@@ -156,6 +171,16 @@ function isInstalled (name: string): boolean {
     return packageRequire().resolve(name) !== ''
   } catch {
     return false
+  }
+}
+
+function onceEachEncoding (log: Log): FolderSettings['noteEncoding'] {
+  // @keyed none: the values are names of encodings that decodeText returns
+  const noted = new Set<string>()
+  return (encoding, source) => {
+    if (noted.has(encoding)) return
+    noted.add(encoding)
+    log.info({ encoding, source }, 'text that is not UTF-8 is read in this encoding; where it is another one, set `encoding`')
   }
 }
 

@@ -4,9 +4,15 @@ import { splitCsv } from './data/csv.js'
 import { splitKeys } from './data/keys.js'
 import { damageOfNotebook, splitNotebook } from './data/notebook.js'
 import type { BytesFormat, Format, Place } from './format.js'
+import { splitAsciidoc } from './markup/asciidoc.js'
 import { splitHtml } from './markup/html.js'
 import { splitMarkdown } from './markup/markdown.js'
+import { splitOrg } from './markup/org.js'
+import { splitRst } from './markup/rst.js'
+import { splitTex } from './markup/tex.js'
 import { splitCode } from './plain/code.js'
+import { splitLog } from './plain/log.js'
+import { splitSubtitles } from './plain/subtitles.js'
 import { splitText } from './plain/text.js'
 
 const SOURCE_CODE = `.js .mjs .cjs .jsx .ts .mts .cts .tsx .py .rb .go .rs .java .kt .c .h .cc .cpp .hpp .cs .php .swift
@@ -15,7 +21,13 @@ const SOURCE_CODE = `.js .mjs .cjs .jsx .ts .mts .cts .tsx .py .rb .go .rs .java
 export const FORMATS: readonly Format[] = [
   { extensions: ['.md', '.markdown'], place: 'lines', mimeType: 'text/markdown', split: text => splitMarkdown(text) },
   { extensions: ['.mdx'], place: 'lines', mimeType: 'text/markdown', split: text => splitMarkdown(text, true) },
-  { extensions: ['.txt'], place: 'lines', split: splitText },
+  { extensions: ['.txt', '.text', ''], place: 'lines', split: splitText },
+  { extensions: ['.log'], place: 'lines', split: splitLog },
+  { extensions: ['.srt', '.vtt'], place: 'lines', split: splitSubtitles },
+  { extensions: ['.rst'], place: 'lines', split: splitRst },
+  { extensions: ['.adoc', '.asciidoc'], place: 'lines', split: splitAsciidoc },
+  { extensions: ['.org'], place: 'lines', split: splitOrg },
+  { extensions: ['.tex', '.ltx'], place: 'lines', split: splitTex },
   { extensions: ['.html', '.htm'], place: 'lines', mimeType: 'text/html', split: splitHtml },
   { extensions: ['.csv', '.tsv'], place: 'lines', split: splitCsv },
   { extensions: ['.ipynb'], place: 'cell', split: splitNotebook, damage: damageOfNotebook },

@@ -3,6 +3,7 @@ import { integer, milliseconds, readOptions, type OptionRules } from '@polyvac/c
 import { InvalidOptionError, ModelFailedError, ModelNotFoundError } from '../errors.js'
 import { codedCause, ModelError } from '../model/model-client.js'
 import { findModel, PORT } from '../model/model-server.js'
+import { THINKING, THOUGHT_BEGINS, THOUGHT_WAS_ALL } from '../model/thinking.js'
 import { streamModel } from '../model/model-stream.js'
 
 export interface OpenaiInterpreterOptions {
@@ -41,8 +42,12 @@ export function openaiInterpreter (options: OpenaiInterpreterOptions = {}): Inte
       try {
         let next = await stream.next()
         for (; next.done !== true; next = await stream.next()) {
-          answer += next.value
-          yield next.value
+          if (next.value === THOUGHT_BEGINS) yield THINKING
+          else if (next.value === THOUGHT_WAS_ALL) answer = ''
+          else {
+            answer += next.value
+            yield next.value
+          }
         }
         const { finishReason, usage } = next.value
         const metadata = { mode: 'model', model: server.model, finish_reason: finishReason, ...(usage === undefined ? {} : { usage }) }

@@ -3,6 +3,7 @@ import { loadSdk, ModelError, modelFailure } from './model-client.js'
 import { modelFetch } from './model-fetch.js'
 import { fitMessages, type ModelMessage } from './model-messages.js'
 import type { ModelServer } from './model-server.js'
+import { THOUGHT_BEGINS, ThinkingFilter, type ModelPiece } from './thinking.js'
 
 /** Longest answer of a model, in bytes of its events: about 200 for each token. */
 export const MAX_STREAM_BYTES = 32 * 1024 * 1024
@@ -29,12 +30,12 @@ export interface ModelEnd {
 const COMPLETE: ReadonlySet<string> = new Set(['stop', 'length', 'tool-calls'])
 
 /**
- * Streams a model's text as it comes. Fails with ModelError where the server fails, the stream is cut off or has
- * no finish reason, with MEMORY_BUDGET_EXCEEDED, and with the signal's reason after an abort. It closes the
- * connection in all cases.
+ * Streams a model's text as it comes, without its thoughts: of those it yields that they begin. Fails with ModelError
+ * where the server fails, the stream is cut off or has no finish reason, with MEMORY_BUDGET_EXCEEDED, and with the
+ * signal's reason after an abort. It closes the connection in all cases.
  */
 export async function * streamModel ({ server, messages, signal, timeoutMs, owner, retries }: ModelStreamOptions):
-AsyncGenerator<string, ModelEnd> {
+AsyncGenerator<ModelPiece, ModelEnd> {
   signal.throwIfAborted()
   const [{ streamText }, { createOpenAICompatible }] = await loadSdk()
   const fitted = await fitMessages(messages)
@@ -54,6 +55,7 @@ AsyncGenerator<string, ModelEnd> {
   const both = AbortSignal.any([signal, stop.signal])
   let finishReason: string | undefined
   let usage: TokenUsage | undefined
+  const thinking = new ThinkingFilter()
   try {
     const { fullStream } = streamText({
       model: provider(server.model),
@@ -69,8 +71,12 @@ AsyncGenerator<string, ModelEnd> {
       both.throwIfAborted()
       if (part.type === 'text-delta') {
         clearTimeout(timer)
-        if (part.text !== '') yield part.text
+        if (part.text !== '') yield * thinking.push(part.text)
         // the time of a slow reader does not count
+        timer = setTimeout(silence, timeoutMs)
+      } else if (part.type === 'reasoning-start' || part.type === 'reasoning-delta') {
+        clearTimeout(timer)
+        if (part.type === 'reasoning-start') yield THOUGHT_BEGINS
         timer = setTimeout(silence, timeoutMs)
       } else if (part.type === 'error') {
         throw modelFailure(part.error)
@@ -80,6 +86,7 @@ AsyncGenerator<string, ModelEnd> {
       }
     }
     both.throwIfAborted()
+    yield * thinking.end()
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (stop.signal.aborted) throw stop.signal.reason

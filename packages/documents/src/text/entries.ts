@@ -3,9 +3,9 @@ import { plainText } from './plain-text.js'
 import type { Unit } from './unit.js'
 
 /** A line of a list without bullets, such as "PIN of the gate: 4711". */
-const ENTRY = /^[^\s:][^:]{0,59}:\s+\S/
+const ENTRY = /^[^\s:：][^:：]{0,59}(?::\s+|：\s*)\S/
 /** The same next to other lines, where a line of a paragraph may have a colon, too. */
-const LABELED = /^[^\s:](?:(?![.!?]\s)[^:]){0,59}:\s+\S/
+const LABELED = /^[^\s:：](?:(?![.!?]\s)[^:：]){0,59}(?::\s+|：\s*)\S/
 /** Another line above such ones. It does not end like a sentence or a part of one. */
 const ABOVE_ENTRIES = /^[*_`"“(]*[\p{Lu}\p{N}].*[^.,;!?]$/u
 /** One of five words at most, without a comma: the title of the lines below it. */

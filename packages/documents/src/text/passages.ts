@@ -1,3 +1,5 @@
+import { cutBefore } from './cuts.js'
+
 /** The text of one heading, or a part of it: the unit of index, search and citation. */
 export interface Passage {
   /** The headings above the text, outermost first, joined by " > "; empty before the first heading. */
@@ -47,16 +49,27 @@ export class PassageBuilder {
     return this.#path
   }
 
-  /** Adds a heading of level 1 to 6. It ends the headings before it of the same or a higher level number. */
-  heading (level: number, raw: string, line: number): void {
+  /**
+   * Adds a heading of level 1 to 6. It ends the headings before it of the same or a higher level number.
+   * @param repeats the heading before it, which has no text, is the same title
+   */
+  heading (level: number, raw: string, line: number, repeats = false): void {
     const all = raw.replace(INVISIBLE, '')
     const text = all.slice(0, MAX_HEADING_CHARS)
     this.#end()
+    if (repeats) this.#bare = undefined
     this.#endBareHeading(level)
     this.#code = false
     this.#path = [...this.#path.filter(above => above.level < level), { level, text }]
     this.#bare = text === '' ? undefined : { level, text, line }
     if (all.length > text.length) this.line(all.slice(text.length), line)
+  }
+
+  /** Ends the headings of a level, and those below: what follows is text of the heading above them. */
+  endHeadings (level: number): void {
+    this.#end()
+    this.#endBareHeading(level)
+    this.#path = this.#path.filter(above => above.level < level)
   }
 
   /** Adds a line of text; `last` is its last line where it spans several lines of the file. */
@@ -139,7 +152,7 @@ function * partsOf (text: string): Generator<string> {
     SENTENCE_END.lastIndex = CUT_AT_BLANK
     const sentence = SENTENCE_END.exec(part)
     const space = part.lastIndexOf(' ')
-    const end = start + (sentence !== null ? sentence.index + sentence[0].length : space > 0 ? space : CUT_AT_LINE)
+    const end = start + (sentence !== null ? sentence.index + sentence[0].length : space > 0 ? space : cutBefore(part, CUT_AT_LINE))
     yield text.slice(start, end)
     start = end
     while (text[start] === ' ') start++

@@ -1,3 +1,4 @@
+import { cutBefore } from './cuts.js'
 import { ENTITIES, ENTITY } from './entities.js'
 
 /** Abbreviations: their full stop does not end a sentence. */
@@ -110,8 +111,9 @@ function cutSentence (sentence: string): string[] {
   while (rest.length > MAX_SENTENCE) {
     const head = rest.slice(0, CUT_SENTENCE)
     // a cut within inline code would leave half of it
-    const clause = [...head.matchAll(/[;:,،؛、，；。]\s*/gu)].findLast(({ index }) => index > CUT_SENTENCE / 3 && isOutsideCode(head.slice(0, index)))
-    const end = clause === undefined ? head.lastIndexOf(' ') + 1 || CUT_SENTENCE : clause.index + clause[0].length
+    // before a space, since figures and times have such marks within them
+    const clause = [...head.matchAll(/[;:,،؛]\s+|[、，；。](?!\p{N})/gu)].findLast(({ index }) => index > CUT_SENTENCE / 3 && isOutsideCode(head.slice(0, index)))
+    const end = clause === undefined ? head.lastIndexOf(' ') + 1 || cutBefore(rest, CUT_SENTENCE) : clause.index + clause[0].length
     parts.push(rest.slice(0, end).trim())
     rest = rest.slice(end)
   }

@@ -3,6 +3,7 @@ import { addCode, dedent } from './code-blocks.js'
 import { addEntries, countListed } from './entries.js'
 import { addDefinitions, addItems, DEFINITION } from './lists.js'
 import { plainText, sentencesOf } from './plain-text.js'
+import { areShortLines, LEADERS } from './short-lines.js'
 import { addRows, beginsTable, cellsOf } from './tables.js'
 import type { Unit } from './unit.js'
 
@@ -46,6 +47,11 @@ export function unitsOf (content: string): Unit[] {
       if (listed > 0) {
         addEntries(units, entries.slice(0, listed))
         index += listed
+        continue
+      }
+      if (areShortLines(entries)) {
+        for (const entry of entries) units.push({ kind: 'row', text: plainText(entry.replace(LEADERS, ' … ')) })
+        index = end
         continue
       }
       if (entries.slice(1).some(entry => DEFINITION.test(entry))) addDefinitions(units, raw)

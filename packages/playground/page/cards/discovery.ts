@@ -88,10 +88,11 @@ export async function checkDocuments (): Promise<void> {
   }
 }
 
-function checkReadiness ({ reasons, configuration }: Fields, status: number): readonly Finding[] {
+function checkReadiness ({ reasons, left_out: leftOut, configuration }: Fields, status: number): readonly Finding[] {
   const listed = (list: unknown): Fields[] => Array.isArray(list) ? list.filter(isObject) : []
   return [
     ...listed(reasons).map(({ part, reason }): Finding => ({ kind: status === 200 ? 'warning' : 'problem', text: `${String(part)}: ${String(reason)}` })),
+    ...listed(leftOut).map(({ vac, text }): Finding => ({ kind: 'warning', text: `${String(vac)}: ${String(text)}` })),
     ...listed(configuration).map(({ file, line, column, message, hint }): Finding =>
       ({ kind: 'problem', text: `${String(file)}:${String(line)}:${String(column)}  ${String(message)}${hint === undefined ? '' : `; ${String(hint)}`}` }))
   ]

@@ -10,6 +10,8 @@ export interface Home {
   readonly url: string
   readonly version: string
   readonly vacs: readonly Vac[]
+  /** What the folders of a VAC left out, in words. */
+  readonly leftOutOf: (vac: string) => readonly string[]
   /** Packages of the protocols that are loaded, and names of the protocols of @polyvac/vac that are on. */
   readonly protocols: readonly string[]
   /** A question for the first VAC. */
@@ -34,7 +36,7 @@ export const POLICY = [
 ].join('; ')
 
 /** The page of GET /: what the service has, and how it is called. */
-export function homePage ({ url, version, vacs, protocols, question }: Home): string {
+export function homePage ({ url, version, vacs, leftOutOf, protocols, question }: Home): string {
   const page = html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -43,7 +45,7 @@ export function homePage ({ url, version, vacs, protocols, question }: Home): st
 <style>${new Html(STYLE)}</style>
 <h1>Polyvac</h1>
 ${protocols.includes(PLAYGROUND) ? html`<p><a href="${url}/playground/">Ask in the playground</a></p>` : ''}
-${vacs.length === 0 ? html`<p>This service is a gateway to MCP servers: it has no VAC.</p>` : list(vacs)}
+${vacs.length === 0 ? html`<p>This service is a gateway to MCP servers: it has no VAC.</p>` : list(vacs, leftOutOf)}
 <h2>Call it from a program</h2>
 <pre>${commands(url, vacs[0]?.name, protocols, question).join('\n')}</pre>
 <ul>
@@ -54,11 +56,11 @@ ${links(url, protocols).map(([path, text]) => html`<li><a href="${url}${path}">$
   return page.text
 }
 
-function list (vacs: readonly Vac[]): Html {
+function list (vacs: readonly Vac[], leftOutOf: Home['leftOutOf']): Html {
   return html`<h2>VACs</h2>
 <ul>
 ${vacs.slice(0, MAX_VACS).map(vacInfo).map(({ name, display_name: title, description }) =>
-  html`<li><code>${name}</code> ${[...new Set([name, title, description.slice(0, MAX_DESCRIPTION_CHARS)])].slice(1).join(' ')}</li>\n`)}</ul>
+  html`<li><code>${name}</code> ${[...new Set([name, title, description.slice(0, MAX_DESCRIPTION_CHARS)])].slice(1).join(' ')}${leftOutOf(name).map(text => html`<br>${text}`)}</li>\n`)}</ul>
 ${vacs.length > MAX_VACS ? html`<p>and ${vacs.length - MAX_VACS} more</p>` : ''}`
 }
 

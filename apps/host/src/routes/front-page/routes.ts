@@ -1,5 +1,6 @@
 import type { Vacs } from '@polyvac/core'
 import { authenticateCallers, vacsFor, type PrincipalOf } from '@polyvac/core/plugin'
+import type { FolderMemory } from '@polyvac/documents'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { HostOptions } from '../../host-options.js'
 import { exampleQuestion } from '../../example-question.js'
@@ -10,8 +11,8 @@ export interface HomeParts {
   readonly version: string
   readonly protocols: () => readonly string[]
   readonly publicUrl: () => string | null | undefined
-  /** The folders of a VAC, for a question that they answer. */
-  readonly foldersOf: (vac: string | undefined) => Parameters<typeof exampleQuestion>[0]
+  /** The folders of a VAC, for a question that they answer and for what they left out. */
+  readonly foldersOf: (vac: string | undefined) => readonly FolderMemory[] | undefined
   readonly authenticate: HostOptions['authenticate']
 }
 
@@ -33,7 +34,11 @@ export async function registerHome (app: FastifyInstance, parts: HomeParts): Pro
 async function homeOf (request: FastifyRequest, { vacs, version, protocols, publicUrl, foldersOf }: HomeParts, principalOf: PrincipalOf): Promise<Home> {
   const url = (publicUrl() || `${request.protocol}://${request.host}`).replace(/\/+$/, '')
   const usable = vacsFor(vacs, principalOf(request)).list()
-  return { url, version, vacs: usable, protocols: protocols(), question: await exampleQuestion(foldersOf(usable[0]?.name)) }
+  return { url, version, vacs: usable, leftOutOf: vac => leftOutTexts(foldersOf(vac)), protocols: protocols(), question: await exampleQuestion(foldersOf(usable[0]?.name)) }
+}
+
+function leftOutTexts (folders: readonly FolderMemory[] = []): string[] {
+  return folders.map(folder => folder.leftOut()).filter(({ files }) => files > 0).map(({ text }) => text)
 }
 
 async function sendPage (reply: FastifyReply, home: Home): Promise<FastifyReply> {

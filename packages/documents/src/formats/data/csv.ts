@@ -1,13 +1,30 @@
 import { PassageBuilder, type Passage } from '../../text/passages.js'
 import { addSheetRows, MAX_COLUMNS, type SheetRow } from '../../text/sheet-rows.js'
 
+/** Lines, and their characters, that show the separator. */
+const MAX_LINES = 20
+const MAX_SAMPLE = 64 * 1024
+
 /** Rows of a table as list items with the titles of their columns. */
 export function splitCsv (text: string): Passage[] {
   const builder = new PassageBuilder()
-  const [first = ''] = text.split('\n', 1)
-  const separator = [',', ';', '\t'].reduce((best, one) => first.split(one).length > first.split(best).length ? one : best, ',')
-  addSheetRows(builder, rowsOf(text, separator))
+  // a spreadsheet writes it for itself
+  const named = /^sep=([^\r\n])\r?\n/i.exec(text)
+  addSheetRows(builder, rowsOf(named === null ? text : text.replace(named[0], '\n'), named?.[1] ?? separatorOf(text)))
   return builder.finish()
+}
+
+/** The character that divides the most of the first lines into equally many cells, and into most. */
+function separatorOf (text: string): string {
+  const lines = text.slice(0, MAX_SAMPLE).split('\n', MAX_LINES).map(line => line.replace(/"(?:[^"]|"")*"/g, '')).filter(line => line.trim() !== '')
+  let best = { separator: ',', lines: 0, cells: 0 }
+  for (const separator of [',', ';', '\t', '|']) {
+    const counts = lines.map(line => line.split(separator).length - 1).filter(count => count > 0)
+    const alike = Math.max(0, ...counts.map(count => counts.filter(other => other === count).length))
+    const cells = Math.max(0, ...counts.filter(count => counts.filter(other => other === count).length === alike))
+    if (alike > best.lines || (alike === best.lines && cells > best.cells)) best = { separator, lines: alike, cells }
+  }
+  return best.separator
 }
 
 function * rowsOf (text: string, separator: string): Generator<SheetRow> {

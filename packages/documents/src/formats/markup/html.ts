@@ -13,6 +13,20 @@ textarea tfoot th thead time title tr track tt u ul var video wbr path g`.split(
 const SILENT_TAGS: ReadonlySet<string> = new Set(`script style template noscript svg nav iframe select button
 textarea datalist`.split(/\s+/))
 
+/** Elements that may be a navigation by their role or class. */
+const HIDING_TAGS: ReadonlySet<string> = new Set(['div', 'ul', 'ol', 'p', 'section', 'aside', 'a', 'span', 'table'])
+const NAVIGATION = /(?:^|[\s_-])(?:breadcrumbs?|skip-?(?:link|nav|to-?content)|skiplinks?|navbar|toctree|table-of-contents|pagination)(?:$|[\s_-])/i
+
+/** Lines for the readers of a page, in some languages; a longer line, in characters, is text. */
+const MAX_FURNITURE = 160
+const FURNITURE = new RegExp(`^(?:- )?(?:${[
+  '(?:(?:this|the) (?:page|document|article) (?:was |has been )?)?last (?:modified|updated|edited|changed)(?: (?:on|at|by)|:)? .*',
+  '(?:jump|skip) to (?:the )?(?:main |page )?(?:content|navigation|search|main)', 'edit (?:this page|on github|page)', 'back to (?:the )?top',
+  'was this (?:page|article) helpful\\??', '(?:content|text) (?:on this (?:page|site) )?is (?:available|licensed) under .*', 'all rights reserved',
+  '(?:diese seite wurde )?zuletzt (?:geändert|bearbeitet|aktualisiert).*', 'zum inhalt springen', 'nach oben',
+  'dernière (?:modification|mise à jour).*', 'aller au contenu(?: principal)?', 'última (?:modificación|actualización|edición).*', 'saltar al contenido'
+].join('|')})[.!]?$`, 'i')
+
 /** Elements that begin a new line. */
 const BLOCK_TAGS: ReadonlySet<string> = new Set(`address article aside blockquote body br caption center dd details
 dialog div dl dt fieldset figcaption figure footer form header hr html li main ol p pre section summary table tbody tfoot
@@ -48,7 +62,7 @@ export function splitHtml (text: string): Passage[] {
 export function addHtml (builder: PassageBuilder, text: string, line = 1): void {
   const page = new Page(builder, text, line)
   const parser = new Parser({
-    onopentag: name => { page.open(name, parser.startIndex) },
+    onopentag: (name, attributes) => { page.open(name, parser.startIndex, attributes) },
     ontext: data => { page.text(data, parser.startIndex, parser.endIndex) },
     onclosetag: name => { page.close(name, parser.endIndex) }
   }, { decodeEntities: true })
@@ -63,7 +77,11 @@ class Page {
   readonly #lineStarts: number[] = [0]
   #cursor = 0
   #silent = 0
-  #heading: { level: number, line: number } | undefined
+  /** The element of a navigation that is open, and how many of its name are. */
+  #hidden: { readonly name: string, depth: number } | undefined
+  #heading: { level: number, isTitle: boolean, line: number } | undefined
+  /** The text of the title, until a heading repeats it. */
+  #title = ''
   #pre = false
   #text = ''
   /** Kept apart: reading the end of a long text that grows would copy it for each chunk. */
@@ -94,14 +112,20 @@ class Page {
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) this.#lineStarts.push(at + 1)
   }
 
-  open (name: string, index: number): void {
+  open (name: string, index: number, attributes: Readonly<Record<string, string>> = {}): void {
     if (SILENT_TAGS.has(name)) this.#silent++
+    if (name === this.#hidden?.name) this.#hidden.depth++
+    else if (this.#hidden === undefined && HIDING_TAGS.has(name) && isNavigation(attributes)) {
+      this.#flush()
+      this.#hidden = { name, depth: 1 }
+      this.#silent++
+    }
     if (this.#silent > 0 || this.#isPartOfCell(name)) return
     const level = /^h([1-6])$/.exec(name)?.[1]
     if (this.#heading !== undefined && this.#text.trim() !== '' && (level !== undefined || AFTER_HEADING.has(name))) this.#endHeading()
     if (level !== undefined || BLOCK_TAGS.has(name)) this.#flush()
-    if (level !== undefined) this.#heading = { level: Number(level), line: this.#lineAt(index) }
-    else if (name === 'title') this.#heading = { level: 1, line: this.#lineAt(index) }
+    if (level !== undefined) this.#heading = { level: Number(level), isTitle: false, line: this.#lineAt(index) }
+    else if (name === 'title') this.#heading = { level: 1, isTitle: true, line: this.#lineAt(index) }
     else if (name === 'pre') this.#openCode(index)
     else if (name === 'table') [this.#rows, this.#hasTitles] = [0, false]
     else if (name === 'td' || name === 'th') this.#openCell(name)
@@ -130,6 +154,11 @@ class Page {
   }
 
   close (name: string, index: number): void {
+    if (name === this.#hidden?.name && --this.#hidden.depth === 0) {
+      this.#hidden = undefined
+      this.#silent = Math.max(0, this.#silent - 1)
+      return
+    }
     if (SILENT_TAGS.has(name)) {
       this.#silent = Math.max(0, this.#silent - 1)
       return
@@ -166,9 +195,13 @@ class Page {
   }
 
   #endHeading (): void {
-    const { level, line } = this.#heading as { level: number, line: number }
+    const { level, isTitle, line } = this.#heading as { level: number, isTitle: boolean, line: number }
     this.#heading = undefined
-    this.#builder.heading(level, this.#text.replace(/`/g, '').replace(/\s+/g, ' ').replace(/[¶#]\s*$/, '').trim(), line)
+    const text = this.#text.replace(/`/g, '').replace(/\s+/g, ' ').replace(/[¶#]\s*$/, '').trim()
+    // below a title with the same words it would be there twice
+    const repeats = !isTitle && text !== '' && (this.#title === text || (this.#title.startsWith(text) && /^\s*[-–—|·:•»«]/.test(this.#title.slice(text.length))))
+    this.#builder.heading(repeats ? 1 : level, text, line, repeats)
+    this.#title = isTitle ? text : repeats ? '' : this.#title
     this.#text = ''
     this.#first = 0
   }
@@ -221,6 +254,7 @@ class Page {
   }
 
   #addLine (line: string): void {
+    if (line.length <= MAX_FURNITURE && FURNITURE.test(line)) return
     this.#builder.line(line, this.#first, this.#last)
     // the next paragraph of an item has its indentation
     if (this.#mark.trim() !== '') this.#mark = `${/^ */.exec(this.#mark)?.[0]}  `
@@ -244,6 +278,10 @@ class Page {
     while ((this.#lineStarts[this.#cursor + 1] ?? Infinity) <= index) this.#cursor++
     return this.#cursor + this.#firstLine
   }
+}
+
+function isNavigation ({ role, class: classes = '', id = '', 'aria-label': label = '' }: Readonly<Record<string, string>>): boolean {
+  return role === 'navigation' || /^breadcrumbs?$/i.test(label) || NAVIGATION.test(classes) || NAVIGATION.test(id)
 }
 
 function isCode (name: string): boolean {

@@ -1,4 +1,6 @@
+import { readFrontMatter } from './front-matter.js'
 import { addHtml, HTML_TAGS } from './html.js'
+import { SiteSyntax } from './site-syntax.js'
 import { ENTITIES, ENTITY } from '../../text/entities.js'
 import { putBackCode, takeCode } from '../../text/plain-text.js'
 import { MAX_HEADING_CHARS, PassageBuilder, type Passage } from '../../text/passages.js'
@@ -10,7 +12,6 @@ const NOT_SETEXT_TEXT = /^\s*(?:[-*+>|] ?|\d+[.)] |#)|\|/
 const HTML_HEADING = /^\s*<h([1-6])\b[^>]*>(.*?)<\/h\1>\s*$/i
 const TAG = /<\/?([A-Za-z][\w.-]*)(?:\s[^<>]*|\/)?>/g
 const OPEN_TAG_AT_END = /<([A-Za-z][\w.-]*)(?:\s[^<>]*)?$/
-const MDX_STATEMENT = /^(?:import\s.*from\s+['"]|import\s+['"]|export\s+(?:const|default|function|\{|\*))/
 
 const TABLE_OPENING = /^\s*<table[\s>]/i
 const TABLE_TAG = /<(\/?)table\b/gi
@@ -19,24 +20,22 @@ const BLOCK_OF_MARKDOWN = /^\s*(?:[-*+] |#{1,6} |`{3}|~{3}|\|)/
 /** A table of HTML with more lines is read as text. */
 const MAX_TABLE_LINES = 2_000
 
-/** Front matter that does not end within this many lines is text. */
-const MAX_FRONT_MATTER = 200
-
 /** The construct that is still open at the end of a line. */
 type Inside = 'comment' | 'tag' | undefined
 
 /** What `plainHeading` changes, or the beginning of it. */
 const HEADING_MARKUP = /[<[{*_`\\&]|[^\S ]| {2}/
 
-/** Splits Markdown, or MDX, into passages. Front matter, comments and tags are left out; code is kept unchanged. */
+/** Splits Markdown, or MDX, into passages. Comments and tags are left out; code is kept unchanged. */
 export function splitMarkdown (text: string, mdx = false): Passage[] {
   const lines = text.split(text.includes('\r') ? /\r?\n/ : '\n')
   const builder = new PassageBuilder()
+  const site = new SiteSyntax(builder, text, mdx)
   let fence: string | undefined
   let inside: Inside
   let mayHaveTables = true
-  for (let index = frontMatterEnd(lines); index < lines.length; index++) {
-    const line = lines[index] as string
+  for (let index = addFrontMatter(builder, lines); index < lines.length; index++) {
+    let line = site.within(lines[index] as string)
     const number = index + 1
     if (fence !== undefined) {
       builder.line(line, number)
@@ -57,14 +56,16 @@ export function splitMarkdown (text: string, mdx = false): Passage[] {
         builder.code(true)
         continue
       }
-      const heading = headingAt(lines, index)
+      const text = site.text(line, number)
+      if (text === undefined) {
+        builder.line('', number)
+        continue
+      }
+      line = text
+      const heading = headingAt(lines, index, line)
       if (heading !== undefined) {
         builder.heading(heading.level, plainHeading(heading.text, mdx), number)
         index += heading.lines - 1
-        continue
-      }
-      if (mdx && MDX_STATEMENT.test(line)) {
-        builder.line('', number)
         continue
       }
       if (!line.includes('<')) {
@@ -101,14 +102,26 @@ function endOfTable (lines: readonly string[], start: number): number | undefine
   return undefined
 }
 
-function frontMatterEnd (lines: readonly string[]): number {
-  if (lines[0]?.trimEnd() !== '---') return 0
-  const end = lines.slice(1, MAX_FRONT_MATTER).findIndex(line => /^(?:---|\.\.\.)\s*$/.test(line))
-  return end === -1 ? 0 : end + 2
+/** Adds the front matter, its title as heading 1; returns the index of the first line of the text. */
+function addFrontMatter (builder: PassageBuilder, lines: readonly string[]): number {
+  const matter = readFrontMatter(lines)
+  if (matter === undefined) return 0
+  const { title, description, fields, end } = matter
+  const text = [...description === undefined ? [] : [{ line: description.line, text: description.value }],
+    ...fields.map(({ name, value, line }) => ({ line, text: `${name}: ${value}` }))]
+  // a heading of the text that is the same follows
+  const isRepeated = title !== undefined && lines.slice(end).some(line => ATX_OPENING.test(line) && atxHeading(line)?.level === 1 && atxHeading(line)?.text.trim() === title.value)
+  if (title !== undefined && (!isRepeated || text.length > 0)) builder.heading(1, title.value, title.line)
+  for (const { text: content, line } of text) {
+    builder.line(content, line)
+    // a description is a paragraph, and the fields are a list
+    if (line === description?.line) builder.line('', line)
+  }
+  builder.line('', end)
+  return end
 }
 
-function headingAt (lines: readonly string[], index: number): { level: number, text: string, lines: number } | undefined {
-  const line = lines[index] as string
+function headingAt (lines: readonly string[], index: number, line: string): { level: number, text: string, lines: number } | undefined {
   const first = firstOf(line)
   if (first === '#') {
     const atx = atxHeading(line)

@@ -1,3 +1,4 @@
+import { Hyphens } from '../../text/hyphens.js'
 import { PassageBuilder, type Passage } from '../../text/passages.js'
 
 /** A longer first line of a plain text, in characters, is not its title. */
@@ -11,7 +12,7 @@ const MIN_STAMPS = 3
 /** The first line is the title where a blank line and text follow it, and it does not end like a sentence. */
 export function splitText (text: string): Passage[] {
   const builder = new PassageBuilder()
-  const lines = text.split(/\r?\n/)
+  const lines = joinHyphens(text.split(/\r?\n/))
   const start = lines.findIndex(line => line.trim() !== '')
   const title = lines[start]?.trim() ?? ''
   const isTitle = title.length <= MAX_TITLE && /^[\p{L}\p{N}](?:.*[^\p{P}])?$/u.test(title) && lines[start + 1]?.trim() === '' && lines.slice(start + 1).some(line => line.trim() !== '')
@@ -19,6 +20,15 @@ export function splitText (text: string): Passage[] {
   const from = isTitle ? start + 1 : 0
   for (const [index, line] of withEntries(lines.slice(from)).entries()) builder.line(line, from + index + 1)
   return builder.finish()
+}
+
+/** The lines with whole words where a layout has divided them. */
+function joinHyphens (lines: string[]): string[] {
+  if (!lines.some(line => /[-\u2010]\s*$/.test(line))) return lines
+  const hyphens = new Hyphens()
+  hyphens.learn(lines)
+  for (let at = 0; at + 1 < lines.length; at++) [lines[at], lines[at + 1]] = hyphens.join((lines[at] as string).trimEnd(), (lines[at + 1] as string)) as [string, string]
+  return lines
 }
 
 /** The lines that begin with a date or time of one form become list items, where a paragraph has several of them. */

@@ -1,10 +1,10 @@
 import { Answer, ErrorBody, normaliseHistory, type Vac } from '@polyvac/core'
-import { MemorySearchInput, MemorySearchResult, vacInfo } from '@polyvac/core/protocol'
+import { MemorySearchResult, vacInfo, type MemorySearchInput } from '@polyvac/core/protocol'
 import {
   acceptedType, askRoute, EVENT_STREAM, readRoute, searchRoute, VectorName, type Asked, type ChatProtocol, type StreamFormat, type WholeFormat
 } from '../../protocol.js'
 import { bareTextFrames, eventFrames, lineFrames, textFrames } from './frames.js'
-import { SearchQuery, VacList, VacQuery, VacStreamQuery } from './schemas.js'
+import { SearchBody, SearchQuery, VacList, VacQuery, VacStreamQuery } from './schemas.js'
 
 const tags = ['vac']
 const WHOLE: WholeFormat = { toBody: answer => answer }
@@ -76,14 +76,14 @@ const routes = [
     method: 'GET',
     path: '/:vector_name/search',
     schema: { ...searchSchema, operationId: 'searchVac', querystring: SearchQuery },
-    search: ({ vac, params, query: { q, ...rest } }) => ({ vac: vac(params.vector_name), input: { search_query: q, ...rest } })
+    search: ({ vac, params, query: { q, ...rest } }) => ({ vac: vac(params.vector_name), input: toInput({ search_query: q, ...rest }) })
   }),
 
   searchRoute({
     method: 'POST',
     path: '/:vector_name/search',
-    schema: { ...searchSchema, operationId: 'searchVacWithBody', body: MemorySearchInput },
-    search: ({ vac, params, body }) => ({ vac: vac(params.vector_name), input: body })
+    schema: { ...searchSchema, operationId: 'searchVacWithBody', body: SearchBody },
+    search: ({ vac, params, body }) => ({ vac: vac(params.vector_name), input: toInput(body) })
   })
 ]
 
@@ -92,6 +92,10 @@ function toStream (vac: Vac, body: VacStreamQuery, type: string | undefined): As
   const { user_input: question, chat_history: history, stream_wait_time: wait, stream_timeout: timeout, stream_only: only, ...extra } = body
   const timeoutMs = timeout === undefined ? undefined : timeout * 1000
   return toAsked(vac, question, history, extra, timeoutMs, formatOf(type, wait, only))
+}
+
+function toInput ({ threshold, ...input }: SearchBody): MemorySearchInput {
+  return { ...threshold !== undefined && { similarity_threshold: threshold }, ...input }
 }
 
 function formatOf (type: string | undefined, wait: number | undefined, only: boolean | undefined): StreamFormat {

@@ -28,9 +28,10 @@ export type VacStreamQuery = Static<typeof VacStreamQuery>
 export const VacList = Type.Object({ vacs: Type.Array(VacInfo) }, { $id: 'VacList', title: 'VacList' })
 export type VacList = Static<typeof VacList>
 
-/** The input of the memory skill as a query string. */
-export const SearchQuery = Type.Object({
-  q: Type.String({ ...MemorySearchInput.properties.search_query, pattern: NOT_BLANK }),
-  limit: MemorySearchInput.properties.limit,
-  similarity_threshold: MemorySearchInput.properties.similarity_threshold
-})
+const { search_query: searched, limit, similarity_threshold: threshold } = MemorySearchInput.properties
+const shared = { limit, similarity_threshold: threshold, threshold: Type.Optional(Type.Number({ ...threshold, description: 'short for `similarity_threshold`' })) }
+
+/** The input of the memory skill as a query string, and as a body. A misspelt name would be a wrong result. */
+export const SearchQuery = Type.Object({ q: Type.String({ ...searched, pattern: NOT_BLANK }), ...shared }, { additionalProperties: false })
+export const SearchBody = Type.Object({ search_query: searched, ...shared }, { additionalProperties: false })
+export type SearchBody = Static<typeof SearchBody>
