@@ -349,7 +349,7 @@ test('the sentence with a date or number that is asked for is added where it is 
   t.notMatch(await read(`We buy used bikes for our shop here. ${filler.repeat(6)}The crane rests on a Wednesday.`, 'When do you buy used bikes?'), 'crane')
   const chat = 'Anna: who has the key of the shed\nBen: it froze, so wait until Friday\nCara: the geese are back\n'
   t.equal(await read(chat, 'Where is the key of the shed?'), 'Anna: who has the key of the shed [1]')
-  t.equal(await read(chat, 'When are the geese back?'), 'a.md: Cara: the geese are back [1]')
+  t.equal(await read(chat, 'When are the geese back?'), 'Cara: the geese are back [1]')
 })
 
 test('a short passage whose sentences have few of the words is quoted in full, and a sentence of it once', async t => {
@@ -365,4 +365,39 @@ test('a synonym is quoted from one of several memories', async t => {
   const harbour = 'The harbour is old and wide. The fee is 12 euros. Boats of all kinds lie there.'
   const memory = combineMemories([await memoryOf(t, { 'a.md': harbour }), await memoryOf(t, { 'b.md': 'Cats sleep.' })])
   t.match((await ask(documentsInterpreter(memory), 'What is the price?')).text, 'The fee is 12 euros. [1]')
+})
+
+test('a short table or list is quoted whole where its heading asks what the question asks', async t => {
+  const text = `# Tool
+
+## Exit codes
+
+The command ends with a code.
+
+| Code | Meaning |
+| --- | --- |
+| 0 | everything was done |
+| 1 | a file is missing |
+| 137 | it was killed |
+
+## Steps to publish
+
+1. Raise the version.
+2. Run the tests.
+3. Push the tag.
+
+## Colours
+
+- red
+- green
+
+They were chosen by a vote. The vote was held in May. Nobody counted it.
+`
+  const interpreter = documentsInterpreter(await memoryOf(t, { 'tool.md': text }))
+  for (const [question, answer] of [
+    ['What are the exit codes?', 'The command ends with a code. [1]\n- 0: everything was done [1]\n- 1: a file is missing [1]\n- 137: it was killed [1]'],
+    ['How do I publish?', '- Raise the version. [1]\n- Run the tests. [1]\n- Push the tag. [1]'],
+    ['Which colours are there?', '- red [1]\n- green [1]']
+  ] as const) t.equal((await ask(interpreter, question)).text, answer, question)
+  t.match((await ask(interpreter, 'Which exit code means that a file is missing?')).text, /1: a file is missing/)
 })

@@ -3,7 +3,7 @@ import { answerKind, asksForName } from './answer-kind.js'
 import {
   BELOW_SHARE, CARRIED, CODE_SHARE, FORM, FRAGMENT_CHARS, FRAGMENT_SHARE, GENERAL_SHARE, HEADING_SHARE, INTRODUCES, KIND_BONUS,
   MAX_CODE, MAX_CODE_BLOCKS, MAX_DISTANCE, NEXT_HIT_SHARE, OPENING_BONUS, OPENING_SENTENCES, OPENING_WORDS, OWN_SHARE, SAME_SHARE, SCORE_SHARE,
-  SHORT_PASSAGE, WEAKEST_SHARE, WHOLE_SHARE
+  SHORT_PASSAGE, WEAKEST_SHARE, WHOLE_LIST, WHOLE_SHARE
 } from './parameters.js'
 import { MAX_SENTENCE, SENTENCE_MARK } from '../text/plain-text.js'
 import { unitsOf } from '../text/prose.js'
@@ -31,6 +31,8 @@ export interface Extract {
 }
 
 interface Candidate extends Extract {
+  /** Without its heading in front. */
+  readonly raw: Unit
   readonly order: number
   readonly words: ReadonlySet<string>
   /** Numbers, names, and the key of a row or item: units that differ in them do not repeat one another. */
@@ -66,6 +68,8 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
     if (isCode && chosen.filter(({ unit }) => hasCode(unit)).length >= (wantsCode ? MAX_CODE_BLOCKS : 1)) continue
     if (!chosen.some(other => repeats(candidate, other) || isBeside(candidate, other, reader.names))) chosen.push(candidate)
   }
+  const list = wholeList(best, candidates, reader)
+  if (list.length > 0) return list
   addRest(chosen, candidates, best, max, { code: wantsCode, name: asksForName(question) })
   const rank = new Map<Hit, number>()
   for (const { hit } of chosen) if (!rank.has(hit)) rank.set(hit, rank.size)
@@ -100,6 +104,25 @@ function addRest (chosen: Candidate[], candidates: readonly Candidate[], best: C
 
 function nearest (candidates: readonly Candidate[], best: Candidate): Candidate | undefined {
   return [...candidates].sort((a, b) => Math.abs(a.order - best.order) - Math.abs(b.order - best.order))[0]
+}
+
+/**
+ * All rows or items of a short list whose heading has the words of the question, with the sentence above them: a part
+ * of them would hide the others.
+ */
+function wholeList ({ hit }: Candidate, candidates: readonly Candidate[], { matcher, weights, total }: SentenceReader): Extract[] {
+  let said = 0
+  for (const term of matcher.termsIn(headingsOf(hit).at(-1) ?? '').keys()) said += weights[term] ?? 0
+  if (said < WHOLE_LIST.heading * total) return []
+  const units = candidates.filter(candidate => candidate.hit === hit).sort((a, b) => a.order - b.order)
+  const isListed = ({ raw: { kind } }: Candidate): boolean => kind === 'row' || kind === 'item'
+  const start = units.findIndex(isListed)
+  const rest = units.slice(start)
+  const end = rest.findIndex(unit => !isListed(unit))
+  const listed = end < 0 ? rest : rest.slice(0, end)
+  const chars = listed.reduce((sum, { raw }) => sum + raw.text.length, 0)
+  if (start < 0 || listed.length < 2 || listed.length > WHOLE_LIST.units || chars > WHOLE_LIST.chars || (start > 1 && listed.length * 2 < units.length)) return []
+  return [...units.slice(Math.max(0, start - 1), start), ...listed].map(({ raw }) => ({ unit: raw, hit }))
 }
 
 /** Puts the name that a heading defines in front of the first sentence of its passage, unless a sentence has it. */
@@ -155,7 +178,7 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
   // a passage with only code has nothing else to quote
   const codeShare = CODE_SHARE[wantsCode ? 'wanted' : units.every(({ kind }) => kind === 'code') ? 'only' : 'other']
   for (const [order, raw] of units.entries()) {
-    const unit = withHeading(raw, headings.at(-1))
+    const unit = withHeading(raw, headings.at(-1) === source ? undefined : headings.at(-1))
     const found = matcher.termsIn(unit.text)
     const below = unit.below === undefined ? undefined : matcher.termsIn(unit.below)
     const opening = matcher.termsIn(unit.text.split(/\s+/, OPENING_WORDS).join(' '))
@@ -176,7 +199,7 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
     before = sum / total
     if (!fits(unit)) continue
     const terms = new Set([...found.keys(), ...below?.keys() ?? [], ...near.keys(), ...far.keys()])
-    candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: new Set([...factsOf(unit.text), ...keyOf(raw)]), terms, own: inside / total, kind, weight })
+    candidates.push({ unit, raw, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: new Set([...factsOf(unit.text), ...keyOf(raw)]), terms, own: inside / total, kind, weight })
   }
   return candidates
 }

@@ -48,6 +48,11 @@ export const WEAKEST_SHARE = 0.6
 export const SAME_SHARE = 0.7
 /** ...and one of whose words it has more than this part: a longer sentence adds to one that it begins like. */
 export const WHOLE_SHARE = 0.9
+/**
+ * A list or table is quoted whole where its heading has this share of the weight of the question's words, and it has at
+ * most so many items or rows, and characters.
+ */
+export const WHOLE_LIST = { heading: 0.8, units: 15, chars: 1_500 } as const
 /** Units between a sentence and one with the date or number that is asked for. */
 export const MAX_DISTANCE = 3
 /** A passage of at most this many characters is quoted in full, up to the most sentences, ... */

@@ -4,6 +4,7 @@ import { extract, type Extract } from '../answer/extraction.js'
 import { answerWithModel, type ModelAnswer } from '../answer/model-answer.js'
 import { InvalidOptionError } from '../errors.js'
 import { FOLDER_OPTIONS } from '../folder/folder-options.js'
+import type { Place } from '../formats/format.js'
 import { findModel, PORT, wantsModel, type ModelServer } from '../model/model-server.js'
 import { readQuestion, type Question } from '../search/question.js'
 import { retrieve, type Retrieval } from '../answer/retrieval.js'
@@ -32,6 +33,9 @@ export const DOCUMENTS_OPTIONS = {
 
 /** How an answer was made: the value of `metadata.mode`. */
 export type AnswerMode = 'extractive' | 'model' | 'extractive-fallback'
+
+/** What citations count where the file has no lines. */
+const PLACES = ['page', 'cell', 'row', 'slide', 'chapter', 'message'] as const satisfies ReadonlyArray<Exclude<Place, 'lines'>>
 
 /** Score from which a model gets a passage; it decides whether the passage answers the question. */
 const MODEL_THRESHOLD = 0.25
@@ -168,9 +172,10 @@ function noAnswer (nearest: Hit | undefined, answers: boolean, metadata: Record<
     const answer = 'The documents do not answer this: none of its words occur in them.'
     return { answer, source_documents: [], metadata: { ...metadata, answered: false } }
   }
-  const { source, heading, lines, page, cell } = nearest.metadata
+  const { source, heading } = nearest.metadata
   const place = heading === undefined || heading === '' || heading === source ? `"${String(source)}"` : `"${String(heading)}" in ${String(source)}`
-  const [name, at] = page !== undefined ? ['page', page] : cell !== undefined ? ['cell', cell] : ['line', lines]
+  const counted = PLACES.find(place => nearest.metadata[place] !== undefined)
+  const [name, at] = counted === undefined ? ['line', nearest.metadata['lines']] : [counted, nearest.metadata[counted]]
   const range = at === undefined ? '' : `, ${name}${String(at).includes('-') ? 's' : ''} ${String(at)}`
   return {
     answer: answers

@@ -64,8 +64,19 @@ export const HEADING = { share: 0.6, upper: 0.5, withOthers: 0.4 } as const
 export const NAME_SHARE = 0.15
 /** Weights of the fit for the order of passages. */
 export const ORDER = {
-  bm25: 4, coverage: 1.5, proximity: 0.63, heading: 8.5, sentence: 1.2, pair: 2.4, meant: 2.3, sentenceMeant: 2.7, last: 2.1, name: 4.1,
-  words: 0.42, code: 0.84, likeness: 6
+  bm25: 4,
+  coverage: 1.5,
+  proximity: 0.63,
+  heading: 8.5,
+  sentence: 1.2,
+  pair: 2.4,
+  meant: 2.3,
+  sentenceMeant: 2.7,
+  last: 2.1,
+  name: 4.1,
+  words: 0.42,
+  code: 0.84,
+  likeness: 6
 } as const
 /** Likeness of a passage without a vector next to others with one. */
 export const UNKNOWN_LIKENESS = 0.15
@@ -77,8 +88,21 @@ export const LEAST_LIKENESS = 0.45
 
 /** Logistic regression over questions of which a third have no answer. */
 export const LOGISTIC = {
-  bm25: 1.14, proximity: 1.15, heading: 2.8, sentence: 0.79, meant: 2.61, sentenceMeant: 3.56, last: 1.24, name: 7.01, coverage: -0.95,
-  found: 0.097, missing: 0.012, perTerm: -2.99, words: -0.248, passages: -0.389, constant: 0.6
+  bm25: 1.14,
+  proximity: 1.15,
+  heading: 2.8,
+  sentence: 0.79,
+  meant: 2.61,
+  sentenceMeant: 3.56,
+  last: 1.24,
+  name: 7.01,
+  coverage: -0.95,
+  found: 0.097,
+  missing: 0.012,
+  perTerm: -2.99,
+  words: -0.248,
+  passages: -0.389,
+  constant: 0.6
 } as const
 /** What a name that no passage has takes off the sum: "a server in Python" is not about one in another language. */
 export const ABSENT_NAME = 1.5

@@ -23,7 +23,7 @@ export interface PassageFit {
   /** The share of the weight of the terms in the sentence that has most of them, and in it and its neighbour. */
   readonly sentence: number
   readonly pair: number
-  /** The share of the weight of the terms, with words near in meaning: in the text or its heading, and in a sentence. */
+  /** The share of the weight of the terms, with words near in meaning: in the text or heading, and in a sentence. */
   readonly meant: number
   readonly sentenceMeant: number
   /** The shares of the last heading and of the file name. */
