@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
 /** Vectors of the usual English words, of length 1: the nearer two words are in meaning, the higher their product. */
 export interface WordVectors {
@@ -10,7 +10,7 @@ export interface WordVectors {
   readonly scale: number
 }
 
-const FILE = new URL('../../data/word-vectors.bin', import.meta.url)
+const FILE = '../../data/word-vectors.bin'
 const HEADER = 16
 
 let vectors: WordVectors | false | undefined
@@ -23,13 +23,10 @@ export function wordVectors (): WordVectors | undefined {
 
 /** The file: number of words, dimensions, bytes of the words, scale; the words, one in a line; the vectors. */
 function readVectors (): WordVectors | undefined {
-  let file: Buffer
-  try {
-    file = readFileSync(FILE)
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw err
-  }
+  // a bundle as CommonJS has no address of its modules
+  const url = URL.canParse(FILE, import.meta.url) ? new URL(FILE, import.meta.url) : undefined
+  if (url === undefined || !existsSync(url)) return undefined
+  const file = readFileSync(url)
   const [count, dimensions, bytes] = [0, 4, 8].map(at => file.readUInt32LE(at)) as [number, number, number]
   const ids = new Map(file.toString('latin1', HEADER, HEADER + bytes).split('\n').map((word, id) => [word, id]))
   return {

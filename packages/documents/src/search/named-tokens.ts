@@ -86,13 +86,13 @@ export class NamedTokens {
   readonly #named: readonly Named[]
 
   /**
-   * @param language that of the question
+   * @param language that of the question; where it is not known, only numbers, codes and letters are names
    * @param isAbsent whether no text has a word
    */
-  constructor (question: string, language: Language = 'en', isAbsent: (word: string) => boolean = () => false) {
+  constructor (question: string, language: Language | undefined, isAbsent: (word: string) => boolean = () => false) {
     const asked = question.normalize('NFKC')
     const tokens = tokensOf(asked)
-    this.#named = [...namedOf(asked, tokens, language), ...absentOf(tokens, language, isAbsent)].slice(0, MAX_NAMED)
+    this.#named = [...namedOf(asked, tokens, language ?? 'en'), ...language === undefined ? [] : absentOf(tokens, language, isAbsent)].slice(0, MAX_NAMED)
   }
 
   /** Whether the question names nothing. */

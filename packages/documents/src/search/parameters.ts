@@ -88,21 +88,21 @@ export const LEAST_LIKENESS = 0.45
 
 /** Logistic regression over questions of which a third have no answer. */
 export const LOGISTIC = {
-  bm25: 1.14,
-  proximity: 1.15,
-  heading: 2.8,
-  sentence: 0.79,
-  meant: 2.61,
-  sentenceMeant: 3.56,
-  last: 1.24,
-  name: 7.01,
-  coverage: -0.95,
-  found: 0.097,
-  missing: 0.012,
-  perTerm: -2.99,
-  words: -0.248,
-  passages: -0.389,
-  constant: 0.6
+  bm25: 5.75,
+  proximity: 1.39,
+  heading: 3.93,
+  sentence: 0.4,
+  meant: 1.31,
+  sentenceMeant: 1.78,
+  last: 0.62,
+  name: 3.5,
+  coverage: -0.48,
+  found: 0.087,
+  missing: -0.008,
+  perTerm: -1.8,
+  words: -0.324,
+  passages: -0.385,
+  constant: 0.7
 } as const
 /** What a name that no passage has takes off the sum: "a server in Python" is not about one in another language. */
 export const ABSENT_NAME = 1.5
