@@ -1,5 +1,6 @@
-// What the order of passages and their score are fitted with: docs/decisions/0022 and 0027, bench/answers/NOTES.md. A
-// change of one is a change of the others: `npm run bench -- answers` prints what is found, answered and answered wrongly.
+// What the order of passages and their score are fitted with: docs/decisions/0022 and 0027, bench/answers/NOTES.md.
+// A change of one is a change of the others: `npm run bench -- answers` prints what is found, answered and answered
+// wrongly.
 
 // Terms of a query
 
