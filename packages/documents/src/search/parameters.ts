@@ -106,7 +106,7 @@ export const LOGISTIC = {
   constant: 0.7
 } as const
 /** What a name that no passage has takes off the sum: "a server in Python" is not about one in another language. */
-export const ABSENT_NAME = 1.5
+export const ABSENT_NAME = 4
 /** What a passage about another number or variant than the question loses of its order, and keeps of its score. */
 export const OTHER_NAME = { order: 2, share: 0.1 } as const
 /** The highest probability: some questions have all their words in a passage that does not answer them. */
