@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { ENCODINGS, type Letters } from './encoding-letters.js'
+import { decodeWindows1252 } from './windows-1252.js'
 
 /** The text of a file, and the encoding that it was read in. */
 export interface DecodedText { readonly text: string, readonly encoding: string }
@@ -90,14 +91,6 @@ function hasMoreLetters (text: string): boolean {
 
 function decode (bytes: Buffer, encoding: string): DecodedText {
   return { encoding, text: encoding === 'windows-1252' ? decodeWindows1252(bytes) : new TextDecoder(encoding).decode(bytes) }
-}
-
-/** The characters of windows-1252 that Latin-1 does not have, from 0x80 on. */
-const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
-
-/** Some releases of Node.js decode 0x80 to 0x9f as Latin-1. */
-function decodeWindows1252 (bytes: Buffer): string {
-  return bytes.toString('latin1').replace(/[\x80-\x9f]/g, control => WINDOWS_1252[control.charCodeAt(0) - 0x80] as string)
 }
 
 /** The encoding in which the letters beyond ASCII, and the words around them, are the most probable. */
