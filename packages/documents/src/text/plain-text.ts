@@ -8,6 +8,8 @@ const SENTENCE_END = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s+["'“‘([]*
 /** The mark that ends a sentence, at the end of a text. */
 export const SENTENCE_MARK = /[.!?…。！？।॥؟۔]["'”’」』）)\]]*$/
 
+/** A line of markup with more characters is kept with its marks, since the patterns of marks take quadratic time. */
+export const MAX_MARKUP = 4_000
 /** A longer sentence is cut, in characters. */
 export const MAX_SENTENCE = 420
 /** Each part of a sentence that is cut has at most this many characters. */

@@ -1,8 +1,7 @@
 import { addTable, type TableRow } from '../../text/markdown-table.js'
 import { PassageBuilder, type Passage } from '../../text/passages.js'
+import { MAX_MARKUP } from '../../text/plain-text.js'
 
-/** A line with more characters is kept with its marks. */
-const MAX_MARKUP = 4_000
 const HEADING = /^(={1,6}|#{1,6})\s+(\S.*)$/
 /** Delimiters of blocks, which are not text: example, sidebar, quote, open, pass. */
 const DELIMITER = /^(?:={4,}|\*{4,}|_{4,}|--|\+{4,})\s*$/
@@ -100,7 +99,6 @@ function listed (line: string): string {
 }
 
 function inline (text: string): string {
-  // the patterns take quadratic time
   if (text.length > MAX_MARKUP) return text
   return text
     .replace(/<<[^<>,]+,\s*([^<>]+)>>/g, '$1')

@@ -1,7 +1,6 @@
 import { PassageBuilder, type Passage } from '../../text/passages.js'
+import { MAX_MARKUP } from '../../text/plain-text.js'
 
-/** A line with more characters is kept with its marks. */
-const MAX_MARKUP = 4_000
 const HEADING = /^(\*+)\s+(?:(\S.*?)\s*?)(?:\s+:([\w@#%:]+):)?\s*$/
 const KEYWORD = /^\s*#\+(\w+)(?:\[[^\]]*\])?:\s*(.*)$/
 const BEGIN = /^\s*#\+begin_(\w+)\s*([\w+-]*)/i
@@ -54,7 +53,6 @@ export function splitOrg (text: string): Passage[] {
 }
 
 function inline (text: string): string {
-  // the patterns take quadratic time
   if (text.length > MAX_MARKUP) return text
   return text
     .replace(/\[\[[^[\]]+\]\[([^[\]]+)\]\]/g, '$1')

@@ -1,9 +1,8 @@
 import { indentOf } from '../../text/block-lines.js'
 import { addTable, type TableRow } from '../../text/markdown-table.js'
 import { PassageBuilder, type Passage } from '../../text/passages.js'
+import { MAX_MARKUP } from '../../text/plain-text.js'
 
-/** A line with more characters is kept with its marks. */
-const MAX_MARKUP = 4_000
 const ADORNMENT = /^([!-/:-@[-`{-~])\1{1,}\s*$/
 const DIRECTIVE = /^(\s*)\.\.\s+(?:\|[^|]+\|\s+)?([\w:+-]+)::\s*(.*)$/
 const EXPLICIT = /^(\s*)\.\.(?:\s|$)/
@@ -128,7 +127,6 @@ function addRstTable (builder: PassageBuilder, lines: readonly string[], start: 
 
 /** Text without roles, targets and substitutions. */
 function inline (text: string): string {
-  // the patterns take quadratic time
   if (text.length > MAX_MARKUP) return text
   return text
     .replace(/``(.+?)``/g, '`$1`')

@@ -1,7 +1,6 @@
 import { PassageBuilder, type Passage } from '../../text/passages.js'
+import { MAX_MARKUP } from '../../text/plain-text.js'
 
-/** A line with more characters is kept with its marks. */
-const MAX_MARKUP = 4_000
 const LEVELS: Readonly<Record<string, number>> = { title: 1, part: 1, chapter: 1, section: 2, subsection: 3, subsubsection: 4, paragraph: 5, subparagraph: 6, frametitle: 3 }
 const HEADING = /^\s*\\(title|part|chapter|section|subsection|subsubsection|paragraph|subparagraph|frametitle)\*?(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\})*)\}\s*(.*)$/
 const CODE = /^\s*\\begin\{(verbatim\*?|lstlisting|minted|alltt|Verbatim)\}/
@@ -56,7 +55,6 @@ export function splitTex (text: string): Passage[] {
 }
 
 function plain (text: string, isTable = false): string {
-  // the patterns take quadratic time
   if (text.length > MAX_MARKUP) return text
   let rest = text
     .replace(/\\(?:begin|end)\{[^{}]*\}(?:\[[^\]]*\])?(?:\{[^{}]*\})*/g, '')
