@@ -8,22 +8,11 @@ import { test } from 'tap'
 import JSZip from 'jszip'
 import { openFolder } from '../src/index.js'
 import { folderOf, memoryOf } from './fixtures/folder.js'
+import { pdfOf } from './fixtures/pdf.js'
 
 /** A PDF with one line of text on each page. */
 function pdf (...pages: string[]): Buffer {
-  const objects = ['<< /Type /Catalog /Pages 2 0 R >>', `<< /Type /Pages /Count ${pages.length} /Kids [${pages.map((_, at) => `${4 + 2 * at} 0 R`).join(' ')}] >>`, '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>']
-  for (const [at, text] of pages.entries()) {
-    const stream = `BT /F1 12 Tf 72 700 Td (${text}) Tj ET`
-    objects.push(`<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + 2 * at} 0 R >>`, `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`)
-  }
-  let file = '%PDF-1.4\n'
-  const offsets = objects.map((object, at) => {
-    const offset = file.length
-    file += `${at + 1} 0 obj\n${object}\nendobj\n`
-    return offset
-  })
-  const table = offsets.map(offset => `${String(offset).padStart(10, '0')} 00000 n \n`).join('')
-  return Buffer.from(`${file}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}trailer << /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${file.length}\n%%EOF`, 'latin1')
+  return pdfOf(pages.map(text => `BT /F1 12 Tf 72 700 Td (${text}) Tj ET`))
 }
 
 /** A paragraph that begins with "# " is a heading. */
