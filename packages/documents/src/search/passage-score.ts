@@ -52,8 +52,7 @@ const MAX_POSITIONS = 32
  * @param hasCode whether the query may ask for code, and the passage has a block of it
  */
 export function orderOf (fit: PassageFit, hasCode: boolean): number {
-  const coverage = fit.found / (fit.found + fit.missing)
-  return ORDER.bm25 * fit.bm25 + ORDER.coverage * coverage + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading +
+  return ORDER.bm25 * fit.bm25 + ORDER.coverage * coverageOf(fit) + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading +
     ORDER.sentence * fit.sentence + ORDER.pair * fit.pair + ORDER.meant * fit.meant + ORDER.sentenceMeant * fit.sentenceMeant +
     ORDER.last * fit.last + ORDER.name * fit.name + ORDER.words * Math.log(fit.words + MORE_WORDS) +
     (hasCode ? ORDER.code : 0) + ORDER.likeness * (fit.likeness ?? UNKNOWN_LIKENESS)
@@ -63,7 +62,7 @@ export function orderOf (fit: PassageFit, hasCode: boolean): number {
 export function probabilityOf (fit: PassageFit, passages: number): number {
   const sum = LOGISTIC.bm25 * fit.bm25 + LOGISTIC.proximity * fit.proximity + LOGISTIC.heading * fit.heading +
     LOGISTIC.sentence * fit.sentence + LOGISTIC.meant * fit.meant + LOGISTIC.sentenceMeant * fit.sentenceMeant +
-    LOGISTIC.last * fit.last + LOGISTIC.name * fit.name + LOGISTIC.coverage * fit.found / (fit.found + fit.missing) +
+    LOGISTIC.last * fit.last + LOGISTIC.name * fit.name + LOGISTIC.coverage * coverageOf(fit) +
     LOGISTIC.found * fit.found + LOGISTIC.missing * fit.missing + LOGISTIC.perTerm / Math.max(1, fit.terms) +
     LOGISTIC.words * Math.log(fit.words + MORE_WORDS) + LOGISTIC.passages * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant -
     (fit.hasAbsentName ? ABSENT_NAME : 0)
@@ -72,6 +71,9 @@ export function probabilityOf (fit: PassageFit, passages: number): number {
     : MEANING.words * Math.max(MEANING.leastWords, sum) + MEANING.likeness * fit.likeness + MEANING.constant
   return MOST / (1 + Math.exp(-all))
 }
+
+/** The share of the weight of all terms that the passage has. */
+function coverageOf ({ found, missing }: PassageFit): number { return found / (found + missing) }
 
 /** Compares passages with one query. */
 export class PassageScorer {
@@ -110,7 +112,7 @@ export class PassageScorer {
     for (const term of this.#terms.keys()) {
       const tf = (positions[term]?.length ?? 0) + (last.has(term) ? BM25.lastHeading : 0) + (above.has(term) || name.has(term) ? 1 : 0)
       if (tf === 0) continue
-      const share = Math.max(shares[term] ?? 0, last.get(term) ?? 0, above.get(term) ?? 0, name.get(term) ?? 0)
+      const share = Math.max(shares[term] as number, last.get(term) ?? 0, above.get(term) ?? 0, name.get(term) ?? 0)
       const weight = this.#weight(term) * share
       found += weight
       terms += share
@@ -137,23 +139,23 @@ export class PassageScorer {
    * @param heading the terms of the heading above it
    */
   #read (content: string, heading: ReadonlyMap<number, number>): Pick<PassageFit, 'words' | 'sentence' | 'pair' | 'meant' | 'sentenceMeant'> &
-    { positions: readonly (number[] | undefined)[], shares: readonly (number | undefined)[] } {
+    { positions: readonly (number[] | undefined)[], shares: Float64Array } {
     const text = spaced(content)
     const positions: (number[] | undefined)[] = []
-    const shares: (number | undefined)[] = []
-    const inText = new Float32Array(this.#terms.length)
-    const nearInText = new Float32Array(this.#terms.length)
-    const inSentence = new Float32Array(this.#terms.length)
-    const nearInSentence = new Float32Array(this.#terms.length)
+    const shares = new Float64Array(this.#terms.length)
+    const nearInText = new Float64Array(this.#terms.length)
+    const inSentence = new Float64Array(this.#terms.length)
+    const nearInSentence = new Float64Array(this.#terms.length)
+    const all = [shares, nearInText, inSentence, nearInSentence]
     let words = 0
     let end = 0
     let [sentence, pair, sentenceMeant, before] = [0, 0, 0, 0]
     const endSentence = (): void => {
-      const share = this.#sum(inSentence)
+      const share = this.#weightOf(inSentence)
       sentence = Math.max(sentence, share)
       pair = Math.max(pair, share + before / 2, before + share / 2)
       before = share
-      sentenceMeant = Math.max(sentenceMeant, this.#sum(nearInSentence))
+      sentenceMeant = Math.max(sentenceMeant, this.#weightOf(nearInSentence))
       inSentence.fill(0)
       nearInSentence.fill(0)
     }
@@ -165,10 +167,7 @@ export class PassageScorer {
       for (const term of found) {
         const places = positions[term] ??= []
         const share = this.#matcher.shareOf(word)
-        shares[term] = Math.max(shares[term] ?? 0, share)
-        raise(inText, term, share)
-        raise(inSentence, term, share)
-        raise(nearInSentence, term, share)
+        for (const values of all) raise(values, term, share)
         if (places.length < MAX_POSITIONS) places.push(words)
       }
       const likenesses = found.length > 0 ? undefined : this.#likeness?.of(word)
@@ -181,20 +180,15 @@ export class PassageScorer {
       }
     }
     endSentence()
-    for (const [term, share] of inText.entries()) raise(nearInText, term, Math.max(share, heading.get(term) ?? 0))
-    return { positions, shares, words, sentence, pair, meant: this.#sum(nearInText), sentenceMeant }
+    for (const [term, share] of heading) raise(nearInText, term, share)
+    return { positions, shares, words, sentence, pair, meant: this.#weightOf(nearInText), sentenceMeant }
   }
 
   /** The share of the weight of all terms that these have. */
-  #sum (shares: Float32Array): number {
+  #weightOf (found: ReadonlyMap<number, number> | Float64Array): number {
     let sum = 0
-    for (let term = 0; term < shares.length; term++) if (shares[term] !== 0) sum += this.#weight(term) * (shares[term] as number)
-    return sum / this.#total
-  }
-
-  #weightOf (found: ReadonlyMap<number, number>): number {
-    let sum = 0
-    for (const [term, share] of found) sum += this.#weight(term) * share
+    // for each sentence: an iterator of a typed array takes much longer
+    found.forEach((share, term) => { sum += this.#weight(term) * share })
     return sum / this.#total
   }
 
@@ -253,7 +247,7 @@ export class PassageScorer {
   }
 }
 
-function raise (values: Float32Array, at: number, value: number): void {
+function raise (values: Float64Array, at: number, value: number): void {
   if ((values[at] as number) < value) values[at] = value
 }
 
