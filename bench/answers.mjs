@@ -138,7 +138,8 @@ export function readCorpora () {
   ]
 }
 
-function questionOf (line) {
+/** A question and what is right, of a line with ` | ` between them. */
+export function questionOf (line) {
   const at = line.lastIndexOf(' | ') > 0 ? line.indexOf(' | ') : line.length
   return { text: line.slice(0, at), gold: new RegExp(line.slice(at + 3), 'iu') }
 }
@@ -160,7 +161,8 @@ async function embedded (index, folder) {
   return async query => index.search({ ...query, ...await embedding.meaningOf(query.query, passages, new AbortController().signal) })
 }
 
-async function answerOf (index, search, question) {
+/** The answer to a question, by a search of an index. */
+export async function answerOf (index, search, question, history = []) {
   const memory = {
     search: async query => (await search(query)).map(({ content, score, likeness, source, heading }) => ({
       content, score, metadata: { source, heading, ...likeness !== undefined && { likeness } }
@@ -169,7 +171,7 @@ async function answerOf (index, search, question) {
   }
   const extra = { signal: new AbortController().signal, log: console, vac: {} }
   let last
-  for await (const chunk of documentsInterpreter(memory)(question, 'bench', [], extra)) last = chunk
+  for await (const chunk of documentsInterpreter(memory)(question, 'bench', history, extra)) last = chunk
   const isAnswered = last.metadata?.answered === true
   return { text: last.answer, isAnswered, score: isAnswered ? last.metadata.score : last.metadata?.nearest?.score ?? 0 }
 }

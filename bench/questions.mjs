@@ -2,7 +2,8 @@
 // were written from documents, before anything was asked. What was tuned read those with an even number; `npm run bench
 // -- questions` asks the others.
 import { readFileSync } from 'node:fs'
-import { documentsInterpreter, PassageIndex, splitDocument } from '@polyvac/documents'
+import { PassageIndex, splitDocument } from '@polyvac/documents'
+import { answerOf, questionOf } from './answers.mjs'
 import { PEERS } from './answers/peers.mjs'
 import { readUserSets } from './answers/users/documents.mjs'
 import { figure } from './parts/figure.mjs'
@@ -58,15 +59,9 @@ export async function measureSets (wanted, sets = readUserSets(), peers = PEERS)
 
 function placeOf ({ gold }, texts) { return gold === undefined ? -1 : texts.findIndex(text => gold.test(text)) }
 
-async function answer (index, { text, gold }, history = []) {
-  const memory = {
-    search: async query => index.search(query).map(({ content, score, source, heading }) => ({ content, score, metadata: { source, heading } })),
-    terms: async (query, context) => index.terms(query, context)
-  }
-  let last
-  for await (const chunk of documentsInterpreter(memory)(text, 'bench', history, { signal: new AbortController().signal, log: console, vac: {} })) last = chunk
-  const answered = last.metadata?.answered === true
-  return { reply: last.answer, answered, right: answered && gold?.test(last.answer) === true, score: answered ? last.metadata.score : last.metadata?.nearest?.score ?? 0 }
+async function answer (index, { text, gold }, history) {
+  const { text: reply, isAnswered: answered, score } = await answerOf(index, query => index.search(query), text, history)
+  return { reply, answered, right: answered && gold?.test(reply) === true, score }
 }
 
 /** Percentages over all sets, the best peer, and the interval of 95 % of the difference to it in hit@1, in points. */
@@ -148,11 +143,10 @@ export async function measureNearMisses (wanted, report = () => undefined, file 
   let number = 0
   for (const { index, lines } of await foldersOf(file)) {
     for (const line of lines) {
-      const at = line.indexOf(' | ')
       const isMiss = line.startsWith('!')
       if (isMiss) number++
       if (!wanted({ number })) continue
-      const question = isMiss ? { text: line.slice(2) } : { text: line.slice(2, at), gold: new RegExp(line.slice(at + 3), 'iu') }
+      const question = isMiss ? { text: line.slice(2) } : questionOf(line.slice(2))
       const got = await answer(index, question)
       if (isMiss) result.count++
       if (isMiss && got.answered) result.answered++

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'no
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { splitDocument } from '@polyvac/documents'
+import { questionOf } from '../../answers.mjs'
 
 const FOLDER = fileURLToPath(new URL('../../node_modules/.documents/', import.meta.url))
 
@@ -27,12 +28,7 @@ export function readUserSets () {
     return [{
       name,
       documents: files.map(file => ({ source: file, passages: splitDocument(file, readFileSync(join(root, file), 'utf8')) })),
-      questions: lines.map((line, index) => {
-        const at = line.indexOf(' | ')
-        return line.startsWith('!')
-          ? { text: line.slice(2), number: index + 1 }
-          : { text: line.slice(2, at), number: index + 1, gold: new RegExp(line.slice(at + 3), 'iu') }
-      })
+      questions: lines.map((line, index) => ({ ...line.startsWith('!') ? { text: line.slice(2) } : questionOf(line.slice(2)), number: index + 1 }))
     }]
   })
 }
