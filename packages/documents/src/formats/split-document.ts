@@ -11,6 +11,6 @@ export const SPLITTER_VERSION = 11
  */
 export function splitDocument (source: string, text: string): Passage[] {
   const format = formatOf(source)
-  // the text of a PDF file, for one, is no longer one
+  // a caller passes text: that of a PDF file is plain text, not a PDF file
   return isBytes(format) ? splitText(text) : format.split(text, source)
 }

@@ -1,4 +1,5 @@
 import type { PassageBuilder } from './passages.js'
+import { entryOf, plainCells, rowOf, ruleOf } from './table-lines.js'
 
 /** A row of a table, and its line. */
 export interface TableRow { readonly cells: readonly string[], readonly line: number }
@@ -8,14 +9,9 @@ export function addTable (builder: PassageBuilder, rows: readonly TableRow[], ha
   const [first] = rows
   if (first === undefined) return
   for (const [index, { cells, line }] of rows.entries()) {
-    const texts = cells.map(cell => cell.replace(/\s+/g, ' ').trim())
-    if (!hasTitles) {
-      const [name = '', ...rest] = texts.filter(text => text !== '')
-      builder.line([name, rest.join('; ')].filter(text => text !== '').join(': '), line)
-      continue
-    }
-    builder.line(texts.map(text => text.replaceAll('|', '\\|')).join(' | '), line)
-    if (index === 0) builder.line(texts.map(() => '---').join(' | '), line)
+    const texts = plainCells(cells)
+    builder.line(hasTitles ? rowOf(texts) : entryOf(texts), line)
+    if (hasTitles && index === 0) builder.line(ruleOf(texts), line)
   }
   builder.line('', (rows.at(-1) as TableRow).line)
 }

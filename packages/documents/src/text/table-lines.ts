@@ -7,11 +7,25 @@ const MAX_CELLS = 100
 export function addTable (builder: PassageBuilder, { rows, hasTitles }: { readonly rows: ReadonlyArray<readonly string[]>, readonly hasTitles: boolean }, line: number, last = line): void {
   builder.line('', line)
   for (const [index, cells] of rows.entries()) {
-    const shown = cells.slice(0, MAX_CELLS).map(cell => cell.replace(/\s+/g, ' ').trim())
+    const shown = plainCells(cells.slice(0, MAX_CELLS))
     if (shown.every(cell => cell === '')) continue
-    const [name = '', ...rest] = shown.filter(cell => cell !== '')
-    builder.line(hasTitles ? shown.map(cell => cell.replaceAll('|', '\\|')).join(' | ') : `- ${[name, ...rest.length > 0 ? [rest.join('; ')] : []].join(': ')}`, line, last)
-    if (hasTitles && index === 0) builder.line(shown.map(() => '---').join(' | '), line, last)
+    builder.line(hasTitles ? rowOf(shown) : `- ${entryOf(shown)}`, line, last)
+    if (hasTitles && index === 0) builder.line(ruleOf(shown), line, last)
   }
   builder.line('', last)
+}
+
+/** Cells without line breaks. */
+export function plainCells (cells: readonly string[]): string[] { return cells.map(cell => cell.replace(/\s+/g, ' ').trim()) }
+
+/** A row of a table of Markdown. */
+export function rowOf (cells: readonly string[]): string { return cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ') }
+
+/** The line between the titles and the rows. */
+export function ruleOf (cells: readonly string[]): string { return cells.map(() => '---').join(' | ') }
+
+/** A row without titles, such as "Manager: Ida Huber". */
+export function entryOf (cells: readonly string[]): string {
+  const [name = '', ...rest] = cells.filter(cell => cell !== '')
+  return rest.length === 0 ? name : `${name}: ${rest.join('; ')}`
 }
