@@ -616,6 +616,25 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     while ((await slow.next()).done !== true);
   })
 
+  test('a task that has ended is deleted by its owner, with its log and its idempotency key', async t => {
+    const store = await open(t)
+    const { handler, started } = waiting()
+    store.work(async (task, context) => { if (task.skill === 'wait') await handler(task, context) })
+    const running = (await store.create('alice', { skill: 'wait', input: null })).task.id
+    const { id } = (await store.create('alice', { skill: 'a', input: null, idempotencyKey: 'k' })).task
+    await collect(store.events('alice', id))
+    await started
+    t.equal(await store.delete('alice', running), 'not-ended')
+    t.equal(await store.delete('bob', id), 'not-found')
+    t.equal(await store.delete('alice', 'nothing'), 'not-found')
+    t.equal(await store.delete('alice', id), 'deleted')
+    t.equal(await store.delete('alice', id), 'not-found')
+    t.equal(await store.get('alice', id), null)
+    await t.rejects(collect(store.events('alice', id)), { code: 'TASK_NOT_FOUND' })
+    t.equal((await store.create('alice', { skill: 'a', input: null, idempotencyKey: 'k' })).created, true)
+    t.ok(await store.get('alice', running))
+  })
+
   test('a full store deletes ended tasks for new ones, and refuses new ones when none has ended', async t => {
     const store = await open(t, { maxTasks: 5 })
     const ids: string[] = []

@@ -25,6 +25,7 @@ export abstract class ForwardingStore implements TaskStore {
   async getPush (...args: Parameters<TaskStore['getPush']>): ReturnType<TaskStore['getPush']> { return await this.inner.getPush(...args) }
   async listPush (...args: Parameters<TaskStore['listPush']>): ReturnType<TaskStore['listPush']> { return await this.inner.listPush(...args) }
   async deletePush (...args: Parameters<TaskStore['deletePush']>): ReturnType<TaskStore['deletePush']> { return await this.inner.deletePush(...args) }
+  async delete (...args: Parameters<TaskStore['delete']>): ReturnType<TaskStore['delete']> { return await this.inner.delete(...args) }
   async purge (...args: Parameters<TaskStore['purge']>): ReturnType<TaskStore['purge']> { return await this.inner.purge(...args) }
   work (handler: TaskHandler, options?: WorkOptions): TaskWorker { return this.inner.work(handler, options) }
   deliver (handler: DeliveryHandler, options?: DeliverOptions): TaskWorker { return this.inner.deliver(handler, options) }

@@ -35,8 +35,8 @@ export class LimitedStore extends ForwardingStore {
   }
 }
 
-/** Who creates the tasks of an owner. Those of the MCP server have a separate name, and unknown callers many. */
+/** Who creates the tasks of an owner. Those of MCP and of runs have separate names, and unknown callers many. */
 function callerOf (owner: string): string {
-  const name = owner.replace(/^ mcp /, '')
+  const name = owner.replace(/^ (?:mcp|runs) /, '')
   return name.startsWith(' ') ? ANYONE : name
 }

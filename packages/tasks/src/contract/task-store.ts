@@ -70,6 +70,8 @@ export interface TaskStore {
    */
   deliver (handler: DeliveryHandler, options?: DeliverOptions): TaskWorker
 
+  /** Deletes a task that has ended, with its log. `not-ended`: it runs or waits, and is kept; cancel it first. */
+  delete (owner: string, id: string): Promise<'deleted' | 'not-ended' | 'not-found'>
   /** Deletes ended tasks, oldest end first; never one that runs or waits. Resolves to their number. */
   purge (limits: PurgeLimits): Promise<number>
 

@@ -39,6 +39,7 @@ export class Capacity {
     this.#sql = {
       older: remove('AND ended_at < $2'),
       any: remove(''),
+      one: remove('AND owner = $2 AND id = $3'),
       oldest: remove('AND owner = $2 ORDER BY ended_at, key'),
       count: `SELECT owner, count(*) AS tasks, sum(bytes)::float8 AS bytes FROM ${task} GROUP BY owner`
     }
@@ -110,6 +111,9 @@ export class Capacity {
     for (let last = 1; last > 0 && this.#usage.of(owner).bytes >= shareOf(owner, maxBytes, ownerShare) * LOW;) last = await this.#delete(owner, 1)
     for (let last = 1; last > 0 && this.#usage.bytes >= maxBytes * LOW;) last = await this.#deleteFairly('bytes', 1)
   }
+
+  /** Deletes a task that has ended; whether there was one. */
+  async remove (owner: string, id: string): Promise<boolean> { return await this.#remove(this.#sql.one, [1, owner, id]) > 0 }
 
   async purge ({ terminalOlderThanMs, maxTasks }: PurgeLimits): Promise<number> {
     let deleted = 0

@@ -12,7 +12,7 @@ import { preparePush } from '../push/push-configs.js'
 import { readEvents } from '../log/read-events.js'
 import { Readers } from '../log/readers.js'
 import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store/store-options.js'
-import { isWaiting, waitingStates, type TaskEvent, type TaskRecord } from '../contract/task.js'
+import { isTerminal, isWaiting, waitingStates, type TaskEvent, type TaskRecord } from '../contract/task.js'
 import { prepareQuery } from '../store/task-query.js'
 import { MAX_COUNTED, type Backlog } from '../contract/backlog.js'
 import type {
@@ -413,6 +413,17 @@ class PostgresTaskStore implements TaskStore {
     this.#outboxes.set(outbox, rows)
     outbox.fill()
     return { stop: async options => { await outbox.stop(options).finally(() => { this.#outboxes.delete(outbox) }) } }
+  }
+
+  async delete (owner: string, id: string): ReturnType<TaskStore['delete']> {
+    const { capacity, follower, tasks } = this.#now
+    const row = await tasks.find(owner, id)
+    if (row === undefined) return 'not-found'
+    if (!isTerminal(row.state)) return 'not-ended'
+    // another replica may have deleted it meanwhile
+    if (!await capacity.remove(owner, id)) return 'not-found'
+    follower.lookAgain()
+    return 'deleted'
   }
 
   async purge (limits: PurgeLimits): Promise<number> {

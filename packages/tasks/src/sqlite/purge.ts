@@ -126,6 +126,9 @@ export class Purge {
     })
   }
 
+  /** Deletes one task that has ended. The events of a large one leave the file with the next purge. */
+  remove (row: EndedRow): void { this.#deleteRows([row]) }
+
   /** Uses separate transactions, so that other writes can be committed in between. */
   async run ({ terminalOlderThanMs, maxTasks }: PurgeLimits): Promise<number> {
     let deleted = 0

@@ -347,6 +347,19 @@ class SqliteTaskStore implements TaskStore {
     return this.#workers.deliver(this.#now, handler, options)
   }
 
+  async delete (owner: string, id: string): ReturnType<TaskStore['delete']> {
+    const { commit, tasks, purge, readers } = this.#now
+    const outcome = await commit.write(() => {
+      const row = tasks.find(owner, id)
+      if (row === undefined) return 'not-found'
+      if (!isTerminal(row.state)) return 'not-ended'
+      purge.remove({ key: row.key, owner, bytes: row.bytes })
+      return 'deleted'
+    })
+    if (outcome === 'deleted') readers.lookAgain(key => tasks.findKey(key)?.seq)
+    return outcome
+  }
+
   async purge (limits: PurgeLimits): Promise<number> {
     const { purge, readers, tasks } = this.#now
     const deleted = await purge.run(limits)
