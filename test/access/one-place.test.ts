@@ -60,6 +60,6 @@ test('one file compares owners and scopes to decide about access, and every bind
     }
   }
   for (const row of OTHERS) t.ok(used.has(row), `${row[0]}: no line has ${row[1]} any more`)
-  t.strictSame([...callers].sort(), ['a2a', 'core', 'host', 'mcp-gateway', 'mcp-server', 'vac'])
+  t.strictSame([...callers].sort(), ['a2a', 'core', 'host', 'mcp-gateway', 'mcp-server', 'runs', 'vac'])
   t.end()
 })

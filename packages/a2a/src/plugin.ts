@@ -3,6 +3,7 @@ import {
   authenticateCallers, boundMemory, callerOfFields, currentCaller, describeRoutes, errorHandler, exposedVacs, failureOf, findSkill, labelRoutes, mayUse, memoryBudget,
   OpenStreams, readOptions, registerStreams, setRetryAfter, traceRequests, vacOfSkill, vacsFor, type CallerFields, type ExposedVacs, VERSION
 } from '@polyvac/core/plugin'
+import { skillRunner, type CallerTasks } from '@polyvac/runs'
 import { ownerOfKey, type Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
 import { descriptionRoutes } from './bindings/description.js'
@@ -25,7 +26,7 @@ import { AddressGuard } from './push/address-guard.js'
 import { pushDeliverer, type PushPayload } from './push/deliver.js'
 import { RecentDeliveries } from './push/recent-deliveries.js'
 import { SigningKeys } from './push/signing-keys.js'
-import { REFUSED, skillRunner } from './tasks/run-skill.js'
+import { A2A_TASKS, REFUSED } from './tasks/task-problem.js'
 import { TaskService } from './tasks/task-service.js'
 import { StreamQuota } from './tasks/stream-quota.js'
 import { TaskStreams } from './tasks/task-streams.js'
@@ -73,7 +74,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const service = new TaskService(tasks, guard, recent)
   const replies = new OpenStreams()
   const streams = new TaskStreams({
-    service, replies, quota: new StreamQuota(read.maxStreams), sendTimeoutMs: read.sendTimeoutMs, stallMs: read.stallMs
+    tasks: service.tasks, replies, quota: new StreamQuota(read.maxStreams), sendTimeoutMs: read.sendTimeoutMs, stallMs: read.stallMs
   })
   const deliverer = push === undefined || guard === undefined || keys === undefined
     ? undefined
@@ -82,7 +83,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
       keys,
       issuer: publicUrl ?? 'polyvac',
       timeoutMs: push.timeoutMs,
-      payload: (delivery, signal) => payloadOf(service, authenticate, delivery, signal),
+      payload: (delivery, signal) => payloadOf(service.tasks, authenticate, delivery, signal),
       log,
       recent
     })
@@ -101,7 +102,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
     const { requestIdLogLabel: idLabel = 'reqId' } = app.initialConfig
-    const runSkill = skillRunner({ vacs: exposed, tasks, authenticate, timeoutMs, log, idLabel })
+    const runSkill = skillRunner({ protocol: A2A_TASKS, vacs: exposed, tasks, authenticate, timeoutMs, log, idLabel })
     const limits = { concurrency: read.concurrency, timeoutMs: MAX_RUN_MS, hold: holdMemory }
     // while a new version takes the place of an old one, they have different VACs
     const serves = (skill: string): boolean => findSkill(exposed, skill) !== undefined
@@ -184,10 +185,10 @@ function holdMemory (owner: string, bytes: number): (() => void) | undefined {
 }
 
 /** The body of a push notification, in the dialect that its config was set in. Undefined where the task was purged. */
-async function payloadOf (service: TaskService, authenticate: Authenticate | undefined, delivery: Delivery, signal: AbortSignal):
+async function payloadOf (tasks: CallerTasks, authenticate: Authenticate | undefined, delivery: Delivery, signal: AbortSignal):
 Promise<PushPayload | { readonly disable: string } | undefined> {
   const { owner, taskId, event, config } = delivery
-  const step = await service.stepAt(owner, taskId, event.seq, signal)
+  const step = await tasks.stepAt(owner, taskId, event.seq, signal)
   if (step === undefined) return undefined
   const { dialect, caller } = config.settings as { dialect?: PushDialect, caller?: CallerFields }
   // configs of earlier versions name no caller

@@ -5,8 +5,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
 import { headersOf } from '../protocol/failure.js'
 import { idOf } from '../protocol/json-rpc.js'
-import { REFUSED, taskProblem } from '../tasks/run-skill.js'
 import { idempotencyKey, lastEventId, resumePosition } from '../protocol/request-headers.js'
+import { REFUSED, taskProblem } from '../tasks/task-problem.js'
 import type { TaskService } from '../tasks/task-service.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
 import { refuseOthers, withSlash } from './paths.js'
@@ -51,7 +51,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   answer('tasks/get', async ({ taskId }, request) => toTask(await service.getTask(principalOf(request), taskId)))
   answer('tasks/list', async ({ state, limit, cursor }, request) => {
     const states = state === undefined ? undefined : fromState(state)
-    const page = await service.listTasks(principalOf(request), { states, limit, cursor })
+    const page = await service.tasks.list(principalOf(request), { states, limit, cursor })
     return { ...page, tasks: page.tasks.map(toTask) }
   })
   answer('tasks/cancel', async ({ taskId }, request) => {

@@ -1,10 +1,10 @@
 import {
   findSkill, inputProblems, isRecord, nearestSkill, SKILLS, type ExposedVacs, type Skill
 } from '@polyvac/core/plugin'
+import { questionText } from '@polyvac/runs'
 import type { TaskPart } from '@polyvac/tasks'
 import { ContentTypeNotSupportedError, InvalidFieldsError } from '../errors.js'
 import { matchesMediaType } from '../protocol/media-type.js'
-import { questionText } from '../protocol/message.js'
 import { refuseField } from '../protocol/read-params.js'
 import type { IncomingMessage } from '../protocol/requests.js'
 

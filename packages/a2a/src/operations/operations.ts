@@ -1,5 +1,6 @@
 import type { Principal } from '@polyvac/core'
 import { callerFields, eventText, joinTexts, jsonText, traceLinks, vacOfSkill, vacsFor, type ExposedVacs } from '@polyvac/core/plugin'
+import { contextOf, type TaskStep } from '@polyvac/runs'
 import { isTerminal, isWaiting, type CreatedTask, type TaskRecord, type UserMessage } from '@polyvac/tasks'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
@@ -10,7 +11,6 @@ import { IDEMPOTENT_SEND, type AgentExtension } from '../protocol/extensions.js'
 import { refuseField } from '../protocol/read-params.js'
 import { activeExtensions, idempotencyKey, lastEventId, resumePosition } from '../protocol/request-headers.js'
 import type { IncomingMessage, PushRequest, SendRequest, TaskRequest } from '../protocol/requests.js'
-import { contextOf, type TaskStep } from '../protocol/task-view.js'
 import type { TaskService } from '../tasks/task-service.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
 import { checkMediaTypes, checkTenant, chooseSkill } from './choose-skill.js'
@@ -83,7 +83,7 @@ export class Operations {
         const list = dialect.readList(params)
         const { tenant, contextId, states, limit, cursor, since: statusSince } = list
         const query = { contextId, states, limit, cursor, statusSince, count: true }
-        return dialect.toPage(await service.listTasks(caller, query, tenant), list)
+        return dialect.toPage(await service.tasks.list(caller, query, tenant), list)
       }
       case 'cancel': {
         const { id } = await this.#getTask(caller, dialect.readTask(params))

@@ -1,7 +1,7 @@
+import type { TaskStep } from '@polyvac/runs'
 import type { PushConfig, TaskPage, TaskRecord } from '@polyvac/tasks'
 import type { PushPayload } from '../push/deliver.js'
 import type { CodedFailure, DialectError } from './failure.js'
-import type { TaskStep } from './task-view.js'
 import type { ListPushRequest, ListRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from './requests.js'
 
 /** The operations of A2A, which each version names differently. */

@@ -1,11 +1,8 @@
+import { ARTIFACTS, contextOf, type TaskStep } from '@polyvac/runs'
 import {
   isTerminal, isWaiting, MAX_PARTIAL_CHARS,
-  type TaskEvent, type TaskMessage, type TaskPart, type TaskRecord, type TaskState
+  type TaskMessage, type TaskPart, type TaskRecord, type TaskState
 } from '@polyvac/tasks'
-import { ARTIFACTS } from './artifact-names.js'
-
-/** A task as it stands after an event, without its input. */
-export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent }
 
 type Metadata = Readonly<Record<string, unknown>>
 
@@ -47,11 +44,6 @@ export type EventView =
     readonly append: boolean
     readonly lastChunk: boolean
   }
-
-/** The conversation of a task; a task that was created without one starts its own. */
-export function contextOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId'>): string {
-  return contextId ?? id
-}
 
 /** @param historyLength newest messages of the history; undefined: all of them */
 export function viewTask (task: TaskRecord, historyLength = Infinity): TaskView {

@@ -1,4 +1,5 @@
-import { messageAnswer, type TaskStep } from '../protocol/task-view.js'
+import type { TaskStep } from '@polyvac/runs'
+import { messageAnswer } from '../protocol/task-view.js'
 
 /**
  * Longest time in ms that the beginning of a stream waits for an answer that is only a message: such a stream has that

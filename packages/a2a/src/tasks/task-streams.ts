@@ -2,13 +2,12 @@ import type { Principal } from '@polyvac/core'
 import {
   commentText, deadlineSignal, joinTexts, releaseContext, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
 } from '@polyvac/core/plugin'
+import type { CallerTasks, TaskStep } from '@polyvac/runs'
 import { isTerminal, isWaiting, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
 import { STREAM_WAIT_TIME } from '../options.js'
-import type { TaskStep } from '../protocol/task-view.js'
 import { withoutTask } from './message-streams.js'
 import type { StreamPlace, StreamQuota } from './stream-quota.js'
-import type { TaskService } from './task-service.js'
 
 /** Time after which readers subscribe again when their stream ends before the task, in ms. */
 const RETRY_MS = 1_000
@@ -37,7 +36,7 @@ export interface StepEncoding extends Pick<EventEncoding<TaskStep>, 'onFailure'>
 }
 
 export interface TaskStreamsOptions {
-  readonly service: TaskService
+  readonly tasks: CallerTasks
   readonly replies: OpenStreams
   readonly quota: StreamQuota
   readonly sendTimeoutMs: number
@@ -56,12 +55,12 @@ export class TaskStreams {
   async wait (created: CreatedTask, reply: FastifyReply): Promise<TaskRecord> {
     const { state } = created.task
     if (isTerminal(state) || isWaiting(state)) return created.task
-    const { service, replies, sendTimeoutMs } = this.#options
+    const { tasks, replies, sendTimeoutMs } = this.#options
     releaseContext()
     const { signal, end } = replies.begin(reply)
     const stop = deadlineSignal(sendTimeoutMs, signal)
     try {
-      return await service.settle(created, stop.signal)
+      return await tasks.settle(created, stop.signal)
     } finally {
       stop.end()
       end()
@@ -85,12 +84,12 @@ export class TaskStreams {
   send (stream: TaskStream, task: TaskRecord, after: number | undefined, encoding: StepEncoding): Promise<void> {
     const { reply, place, signal } = stream
     const { encode, isLast, onFailure, takesMessage = false } = encoding
-    const { service, stallMs } = this.#options
+    const { tasks, stallMs } = this.#options
     const { seq } = task
     releaseContext()
     const { wait_time: wait = STREAM_WAIT_TIME } = streamSettings(task.input)
     let before = RETRY
-    const steps = service.follow(task, after ?? seq - 1, signal, isLast)
+    const steps = tasks.follow(task, after ?? seq - 1, signal, isLast)
     return sendEvents(reply, withHint(takesMessage ? withoutTask(steps) : steps, signal), {
       encode: step => {
         if (step === undefined) return CLOSING

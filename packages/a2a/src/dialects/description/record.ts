@@ -1,8 +1,9 @@
 import { SKILLS, TokenUsage } from '@polyvac/core/plugin'
+import type { TaskStep } from '@polyvac/runs'
 import { Type, type Static } from '@sinclair/typebox'
 import { taskStates, type TaskEvent, type TaskRecord, type TaskState } from '@polyvac/tasks'
 import type { PushPayload } from '../../push/deliver.js'
-import { isoTime, type TaskStep } from '../../protocol/task-view.js'
+import { isoTime } from '../../protocol/task-view.js'
 
 const Time = Type.String({ description: 'ISO 8601, UTC' })
 

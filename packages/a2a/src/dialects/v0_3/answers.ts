@@ -1,8 +1,9 @@
 import { isRecord } from '@polyvac/core/plugin'
+import { contextOf, type TaskStep } from '@polyvac/runs'
 import type { PushConfig, TaskPart, TaskRecord } from '@polyvac/tasks'
 import {
-  contextOf, isoTime, messageAnswer, viewStep, viewTask,
-  type ArtifactView, type MessageView, type StatusView, type TaskStep
+  isoTime, messageAnswer, viewStep, viewTask,
+  type ArtifactView, type MessageView, type StatusView
 } from '../../protocol/task-view.js'
 import type { PushPayload } from '../../push/deliver.js'
 import { STATES } from './names.js'

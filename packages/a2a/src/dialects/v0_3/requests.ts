@@ -1,6 +1,7 @@
+import { isBase64 } from '@polyvac/core/plugin'
 import type { NewPushConfig, TaskPart } from '@polyvac/tasks'
 import { newPushConfig } from '../../protocol/push-config.js'
-import { isBase64, nonEmpty, readParams, refuseField } from '../../protocol/read-params.js'
+import { nonEmpty, readParams, refuseField } from '../../protocol/read-params.js'
 import type { ListPushRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../protocol/requests.js'
 import { readMessage } from '../../protocol/message.js'
 import {

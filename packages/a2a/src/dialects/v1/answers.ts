@@ -1,8 +1,9 @@
+import { contextOf, type TaskStep } from '@polyvac/runs'
 import type { PushConfig, TaskPage, TaskPart, TaskRecord } from '@polyvac/tasks'
 import type { ListRequest } from '../../protocol/requests.js'
 import {
-  contextOf, isoTime, messageAnswer, viewStep, viewTask,
-  type ArtifactView, type MessageView, type StatusView, type TaskStep
+  isoTime, messageAnswer, viewStep, viewTask,
+  type ArtifactView, type MessageView, type StatusView
 } from '../../protocol/task-view.js'
 import type { PushPayload } from '../../push/deliver.js'
 import { ROLES, STATES } from './names.js'

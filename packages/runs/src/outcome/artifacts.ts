@@ -1,9 +1,8 @@
 import { AnswerArtifact } from '@polyvac/core'
-import { problemsOf, VacInvalidResultError } from '@polyvac/core/plugin'
+import { isBase64, problemsOf, VacInvalidResultError } from '@polyvac/core/plugin'
 import type { TaskPart, TaskUpdate } from '@polyvac/tasks'
 import { Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { isBase64 } from '../protocol/read-params.js'
 
 /** Artifacts that one answer may hold. */
 export const MAX_ARTIFACTS = 100

@@ -1,8 +1,8 @@
 import type { ChatTurn } from '@polyvac/core'
 import { findSkill, type ExposedVacs } from '@polyvac/core/plugin'
 import { waitingStates, type TaskMessage, type TaskRecord, type TaskStore } from '@polyvac/tasks'
-import { ARTIFACTS } from '../protocol/artifact-names.js'
-import { questionText } from '../protocol/message.js'
+import { ARTIFACTS } from '../outcome/artifact-names.js'
+import { questionText } from './message-parts.js'
 
 /** Earlier tasks of a conversation that the interpreter gets, the latest ones. */
 export const MAX_EARLIER_TASKS = 50

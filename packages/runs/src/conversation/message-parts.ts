@@ -1,0 +1,38 @@
+import type { TaskPart } from '@polyvac/tasks'
+
+/** A file that came with a question, as interpreters get it in `extra.files`. */
+export interface MessageFile {
+  readonly filename?: string
+  readonly media_type?: string
+  /** Its content in base64; without it, `url` is its address, which is not fetched. */
+  readonly bytes?: string
+  readonly url?: string
+}
+
+/** The text of a message, or undefined where it has none. */
+function textOf (parts: readonly TaskPart[]): string | undefined {
+  const texts = parts.flatMap(({ text }) => text === undefined || text.trim() === '' ? [] : [text])
+  return texts.length === 0 ? undefined : texts.join('\n')
+}
+
+/** What a message asks: its text, or what stands for it where it brings only data or files. */
+export function questionText (parts: readonly TaskPart[]): string {
+  const nameOf = (part: TaskPart): string =>
+    part.type === 'data' ? JSON.stringify(part.data) : part.filename ?? part.mediaType ?? 'a file'
+  return textOf(parts) ?? parts.map(nameOf).join('\n')
+}
+
+export function filesOf (parts: readonly TaskPart[]): MessageFile[] {
+  return parts.flatMap(part => part.type !== 'file'
+    ? []
+    : [{
+        ...(part.filename === undefined ? {} : { filename: part.filename }),
+        ...(part.mediaType === undefined ? {} : { media_type: part.mediaType }),
+        ...(part.bytes === undefined ? {} : { bytes: part.bytes }),
+        ...(part.uri === undefined ? {} : { url: part.uri })
+      }])
+}
+
+export function dataOf (parts: readonly TaskPart[]): unknown[] {
+  return parts.flatMap(part => part.type === 'data' ? [part.data] : [])
+}
