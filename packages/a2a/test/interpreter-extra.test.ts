@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
-import { MAX_PROGRESS_CHARS } from '../../runs/src/execute/answer-writer.js'
+import { MAX_PROGRESS_CHARS } from '../../runs/src/execute/stream-answer.js'
 import { follow, gate, serve, type Served } from './fixtures/app.js'
 import { events, message, message03, result, rpc, type Json } from './fixtures/public.js'
 

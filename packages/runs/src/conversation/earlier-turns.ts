@@ -2,7 +2,7 @@ import type { ChatTurn } from '@polyvac/core'
 import { findSkill, type ExposedVacs } from '@polyvac/core/plugin'
 import { waitingStates, type TaskMessage, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import { ARTIFACTS } from '../outcome/artifact-names.js'
-import { questionText } from './message-parts.js'
+import { questionText } from './messages.js'
 
 /** Earlier tasks of a conversation that the interpreter gets, the latest ones. */
 export const MAX_EARLIER_TASKS = 50

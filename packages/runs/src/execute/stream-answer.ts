@@ -1,7 +1,11 @@
-import { isAnswer, type Answer } from '@polyvac/core'
-import type { PlacedCall } from '@polyvac/core/plugin'
-import { AnswerWriter } from './answer-writer.js'
+import { isAnswer, type Answer, type Progress } from '@polyvac/core'
+import { beginning, type PlacedCall } from '@polyvac/core/plugin'
+import { deltaWriter, type DeltaWriter, type TaskContext } from '@polyvac/tasks'
+import { ProgressWriter } from './progress-writer.js'
 import type { Run } from './run.js'
+
+/** Characters of a progress message, which each status until the next one repeats. */
+export const MAX_PROGRESS_CHARS = 4_096
 
 /** Ends a task with its answer. What `writer` holds comes before: flush it first. Resolves to the state. */
 export type EndAnswer = (answer: Answer, writer: AnswerWriter) => Promise<string>
@@ -21,4 +25,43 @@ export async function streamAnswer (run: Run, call: PlacedCall, end: EndAnswer):
   } finally {
     writer.end()
   }
+}
+
+/** Writes what an answer streams into the log of its task: text, and progress that only grows. */
+export class AnswerWriter {
+  /** Characters that the interpreter has streamed. */
+  chars = 0
+  readonly #text: DeltaWriter
+  readonly #reports: ProgressWriter
+  #reached: number
+
+  /** @param reached the progress of the task, from 0 to 1 */
+  constructor (context: Pick<TaskContext, 'emit'>, reached: number) {
+    this.#text = deltaWriter(context)
+    this.#reports = new ProgressWriter(context)
+    this.#reached = reached
+  }
+
+  /** Writes a chunk. Await it (back-pressure). */
+  write (chunk: string | Progress): Promise<void> {
+    if (typeof chunk === 'string') {
+      this.chars += chunk.length
+      return this.#text.write(chunk)
+    }
+    const { progress, message } = chunk
+    if (progress <= this.#reached && message === undefined) return Promise.resolve()
+    this.#reached = Math.min(1, Math.max(this.#reached, progress))
+    return this.#reports.write({ progress: this.#reached, progressMessage: message && beginning(message, MAX_PROGRESS_CHARS) })
+  }
+
+  /** Adds text that the interpreter has not streamed. */
+  add (text: string): Promise<void> { return this.#text.write(text) }
+
+  /** Writes what waits: call it before the event that ends the task. */
+  async flush (): Promise<void> {
+    await Promise.all([this.#text.flush(), this.#reports.flush()])
+  }
+
+  /** Forgets the progress that waits. */
+  end (): void { this.#reports.end() }
 }

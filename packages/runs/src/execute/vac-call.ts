@@ -1,8 +1,7 @@
 import { questionOf, streamSettings, type ExposedVacs, type PlacedCall, type QueryInput, type StreamInput } from '@polyvac/core/plugin'
 import type { TaskMessage, TaskRecord, TaskStore } from '@polyvac/tasks'
-import { contextOf } from '../conversation/context.js'
 import { earlierTurns, toTurn } from '../conversation/earlier-turns.js'
-import { dataOf, filesOf } from '../conversation/message-parts.js'
+import { contextOf, dataOf, filesOf } from '../conversation/messages.js'
 import type { Run } from './run.js'
 
 export interface CallOptions {

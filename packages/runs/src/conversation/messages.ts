@@ -1,4 +1,4 @@
-import type { TaskPart } from '@polyvac/tasks'
+import type { TaskPart, TaskRecord } from '@polyvac/tasks'
 
 /** A file that came with a question, as interpreters get it in `extra.files`. */
 export interface MessageFile {
@@ -35,4 +35,9 @@ export function filesOf (parts: readonly TaskPart[]): MessageFile[] {
 
 export function dataOf (parts: readonly TaskPart[]): unknown[] {
   return parts.flatMap(part => part.type === 'data' ? [part.data] : [])
+}
+
+/** The conversation of a task; a task that was created without one starts its own. */
+export function contextOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId'>): string {
+  return contextId ?? id
 }
