@@ -11,6 +11,7 @@ import { a2aPlugin } from '@polyvac/a2a'
 import { createVacs } from '@polyvac/core'
 import { mcpGatewayPlugin } from '@polyvac/mcp-gateway'
 import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
+import { createRuns } from '@polyvac/runs'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 
@@ -19,7 +20,12 @@ import { vacPlugin } from '@polyvac/vac'
 const vacs = createVacs({ vacs: ['docs'], streamInterpreter: async () => 'yes' })
 
 const PLUGINS: Readonly<Record<string, (app: FastifyInstance) => Promise<unknown>>> = {
-  vac: async app => await app.register(vacPlugin, { vacs }),
+  async vac (app) {
+    const tasks = sqliteTaskStore({ path: ':memory:' })
+    await tasks.open()
+    app.addHook('onClose', async () => { await tasks.close() })
+    await app.register(vacPlugin, { vacs, runs: createRuns({ vacs, tasks }) })
+  },
   async a2a (app) {
     const tasks = sqliteTaskStore({ path: ':memory:' })
     await tasks.open()

@@ -23,13 +23,14 @@ import { HostOptionsError, UnknownVacNamesError } from './errors.js'
 import { HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
 import { measure, serveMetrics } from './telemetry/metrics.js'
 import { registerOpenApi } from './routes/openapi.js'
-import { missingProtocols, registerProtocols } from './protocols.js'
+import { loadPlugin, missingProtocols, registerProtocols } from './protocols.js'
 import { registerReadiness } from './routes/readiness.js'
 import { registerNotFound } from './routes/not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
 import { namesOf, refuseOthers, vacProtocols } from './vac-protocols.js'
 import { version } from './version.js'
 import { continueTasks } from './tasks/continue-tasks.js'
+import { openRuns } from './tasks/open-runs.js'
 import { openTasks } from './tasks/open-tasks.js'
 import { checkStateKey } from './tasks/state-key.js'
 
@@ -197,7 +198,9 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     captureContent(capture)
     if (prometheus === true) await serveMetrics(app)
     measure(app, { vacs, tasks: () => tasks?.store, gateway })
-    await app.register(vacPlugin, { vacs, protocols: choices, authenticate, stallMs, bodyLimit })
+    const runs = await openRuns({ vacs, authenticate, tasks: sharedTasks, isConfigured: settings.switches.tasks != null, log, load: loadPlugin })
+    app.addHook('preClose', async () => { await runs?.stop() })
+    await app.register(vacPlugin, { vacs, protocols: choices, authenticate, runs, stallMs, bodyLimit })
     await refuseOthers(app, choices)
     await registerHome(app, { vacs, version, authenticate, foldersOf: vac => vac === undefined ? undefined : assembly.folders.get(vac), protocols: () => [...protocols, ...vacProtocolNames], publicUrl: () => settings.switches.public_url })
     protocols = await registerProtocols(app, {

@@ -2,6 +2,7 @@
 export { exposedVacs } from './registry/exposed-vacs.js'
 export type { ExposedVacs } from './vac/vac.js'
 export { askedBack } from './vac/answer.js'
+export { RUN_STATES, type NewRun, type Run, type RunCaller, type RunItem, type RunQuery, type Runs, type RunState, type StartedRun } from './vac/runs.js'
 export { MEMORY_DEFAULTS } from './vac/memory.js'
 export { vacInfo, sourceLines } from './vac/vac-info.js'
 export {

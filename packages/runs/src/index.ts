@@ -1,4 +1,5 @@
 // The public API of @polyvac/runs: every export here is public and follows semantic versioning.
+export { createRuns, type OwnRuns, type RunsOptions } from './runs/create-runs.js'
 export { CallerTasks, type TaskStep } from './tasks/caller-tasks.js'
 export { skillRunner, type SkillOptions } from './execute/run-skill.js'
 export type { RunnerOptions, TaskProtocol } from './execute/task-runner.js'

@@ -5,3 +5,5 @@ export const NoSuchPathError = createError<[string, string, string]>('NOT_FOUND'
 export const NoMemoryError = createError<[string]>('VAC_HAS_NO_MEMORY',
   'the VAC %s has no memory to search; the list of VACs shows those with one', 404)
 export const InvalidOptionsError = createError<[string]>('VAC_PLUGIN_OPTIONS', '%s', 500)
+export const RunsNotConfiguredError = createError('RUNS_NOT_CONFIGURED',
+  'answers are not kept here; give the plugin the option `runs`, what createRuns() of @polyvac/runs returns', 501, { expose: true })

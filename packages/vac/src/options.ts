@@ -1,5 +1,5 @@
-import type { Authenticate, Vacs } from '@polyvac/core'
-import { BODY_BYTES, callback, flag, integer, milliseconds, oneOf, optional, required, withMethod, type OptionRules } from '@polyvac/core/plugin'
+import type { Authenticate, Runs, Vacs } from '@polyvac/core'
+import { BODY_BYTES, callback, flag, integer, isRecord, milliseconds, oneOf, optional, required, withMethod, type OptionRules } from '@polyvac/core/plugin'
 import type { PROTOCOLS, ProtocolName, ProtocolOptions } from './protocols.js'
 
 /** A protocol to serve: its name, or its name and its options. */
@@ -24,6 +24,11 @@ export interface VacPluginOptions {
    * The principal reaches interpreters as `extra.principal`.
    */
   readonly authenticate?: Authenticate | undefined
+  /**
+   * Durable answers, what `createRuns()` of @polyvac/runs returns: questions in the background, streams that go on
+   * where their reader left, `Idempotency-Key`. Default: none, and their routes answer 501.
+   */
+  readonly runs?: Runs | undefined
   /** Total time for an interpreter in ms, where a request does not set `stream_timeout`. Default 120,000. */
   readonly timeoutMs?: number | undefined
   /** Longest time in ms that a reader of a stream may take nothing; then it is disconnected. Default 60,000. */
@@ -46,6 +51,7 @@ export const SHARED_OPTIONS = {
   vacs: required(withMethod('get', 'what createVacs() returns')),
   openapi: flag(true),
   authenticate: callback(),
+  runs: optional('what createRuns() of @polyvac/runs returns', value => isRecord(value) && typeof value.start === 'function'),
   timeoutMs: milliseconds(120_000),
   stallMs: milliseconds(60_000),
   bodyLimit: integer(BODY_BYTES),

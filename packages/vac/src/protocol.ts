@@ -1,6 +1,6 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import type { Answer, ChatTurn, Chunk, Vac } from '@polyvac/core'
-import type { ExposedVacs, Failure, MemorySearchInput, Text } from '@polyvac/core/protocol'
+import type { Answer, ChatTurn, Chunk, Run, Vac } from '@polyvac/core'
+import type { ExposedVacs, Failure, MemorySearchInput, RunQuery, Text } from '@polyvac/core/protocol'
 import { Type, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -39,7 +39,7 @@ export interface RouteSchema {
 }
 
 interface RouteHead<Schema extends RouteSchema> {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /** The path after the prefix. */
   readonly path: string
   readonly schema: Schema
@@ -50,11 +50,18 @@ interface AskHead<Schema extends RouteSchema> extends RouteHead<Schema> {
   readonly streams?: 'events' | 'text'
 }
 
-/** A route that lists something, asks a VAC, or searches the memory of one. Make it with the functions below. */
+/**
+ * A route that reads or changes something, asks a VAC, follows a run, or searches a memory. Make it with the functions
+ * below.
+ */
 export type ProtocolRoute =
-  | RouteHead<RouteSchema> & { read (request: ChatRequest): object }
+  | RouteHead<RouteSchema> & { read (request: ChatRequest): Body | Promise<Body> }
   | AskHead<RouteSchema> & { ask (request: ChatRequest): Asked }
+  | AskHead<RouteSchema> & { follow (request: ChatRequest): Followed }
   | RouteHead<RouteSchema> & { search (request: ChatRequest): Searched }
+
+/** Undefined: 204, without a body. */
+type Body = object | undefined
 
 type Of<Schema> = Schema extends TSchema ? Static<Schema> : unknown
 
@@ -68,6 +75,16 @@ export interface ChatRequest<Schema extends RouteSchema = RouteSchema> {
   readonly vacs: ExposedVacs
   /** One of them. @throws VAC_NOT_FOUND; NOT_FOUND for an empty name, that of a path with a slash too many */
   vac (name: string): Vac
+  /** The runs of the caller. @throws RUNS_NOT_CONFIGURED (501) where the plugin got none */
+  readonly runs: CallerRuns
+}
+
+/** The runs of a caller. What does not exist for the caller fails with RUN_NOT_FOUND (404). */
+export interface CallerRuns {
+  list (query: RunQuery): Promise<{ readonly runs: readonly Run[], readonly nextCursor?: string | undefined }>
+  get (vac: string, id: string): Promise<Run>
+  cancel (vac: string, id: string): Promise<Run>
+  delete (vac: string, id: string): Promise<void>
 }
 
 /** A question to a VAC, and the format of the answer. */
@@ -80,6 +97,28 @@ export interface Asked {
   /** Total time for the interpreter, in ms. Default: that of the plugin. */
   readonly timeoutMs?: number | undefined
   readonly format: WholeFormat | StreamFormat
+  /** The conversation of the question. A plugin with runs keeps the answer. */
+  readonly conversation?: string | undefined
+  /** Answers 202 at once, where the plugin has runs; the answer is a run that goes on without its reader. */
+  readonly background?: Background | undefined
+  /** Takes the run that the answer is, before it is formatted: its id and its times are those of the answer. */
+  readonly identify?: ((run: Run) => void) | undefined
+}
+
+/** The response of a question that is answered in the background. */
+export interface Background {
+  readonly toBody: (run: Run) => object
+  /** The path of the run after the prefix of the protocol. */
+  readonly toPath: (run: Run) => string
+}
+
+/** A run that its caller reads. */
+export interface Followed {
+  readonly vac: Vac
+  readonly id: string
+  /** The number of the last event that the reader has; 0 for none. */
+  readonly after: number
+  readonly format: StreamFormat
 }
 
 /** The answer in one body. */
@@ -92,8 +131,16 @@ export interface StreamFormat {
   /** The media type; `text/event-stream` gets keep-alives. */
   readonly type: string
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** The text of a chunk, a large one in pieces; an empty text skips it. The last chunk is the Answer. */
-  readonly encode: (chunk: Chunk) => Text
+  /**
+   * The text of a chunk, a large one in pieces; an empty text skips it. The last chunk is the Answer.
+   * @param seq the cursor of a run that is followed
+   */
+  readonly encode: (chunk: Chunk, seq?: number) => Text
+  /**
+   * The text that takes back all text before it, which comes again after a crash. Undefined: a protocol that cannot do
+   * that gets a new paragraph.
+   */
+  readonly restart?: ((seq?: number) => string) | undefined
   /** The text after the last chunk. */
   readonly end?: string | undefined
   /** The text of a failure after the first byte, and the end. */
@@ -108,9 +155,15 @@ export interface Searched {
   readonly input: MemorySearchInput
 }
 
-/** A route that answers with what it reads. */
+/** A route that answers with what it reads or changes. */
 export function readRoute<const Schema extends RouteSchema> (
-  route: RouteHead<Schema> & { read (request: ChatRequest<Schema>): object }): ProtocolRoute {
+  route: RouteHead<Schema> & { read (request: ChatRequest<Schema>): Body | Promise<Body> }): ProtocolRoute {
+  return route as ProtocolRoute
+}
+
+/** A route that reads a run from its beginning or from a cursor. */
+export function followRoute<const Schema extends RouteSchema> (
+  route: AskHead<Schema> & { follow (request: ChatRequest<Schema>): Followed }): ProtocolRoute {
   return route as ProtocolRoute
 }
 

@@ -84,7 +84,11 @@ test('it registers exactly these routes', async t => {
     '│   ├── /streaming/:vector_name (POST)',
     '│   │   └── /sse (POST)',
     '│   └── /:vector_name (POST)',
-    '│       └── /search (GET, HEAD, POST)',
+    '│       ├── /search (GET, HEAD, POST)',
+    '│       └── /runs (GET, HEAD)',
+    '│           └── /:run_id (GET, HEAD, DELETE)',
+    '│               ├── /stream (GET)',
+    '│               └── /cancel (POST)',
     '├── /openai/v1/models (GET, HEAD)',
     '│   └── /:model (GET, HEAD)',
     '└── /openai/v1/chat/completions (POST)',
@@ -224,7 +228,7 @@ test('its scopes have names, each route has an operationId, and `openapi: false`
     t.teardown(() => app.close())
     await app.ready()
     const operations = Object.values(app.swagger().paths ?? {}).flatMap(path => Object.values(path as object) as Array<{ operationId?: string }>)
-    t.equal(operations.length, openapi === false ? 0 : 10)
+    t.equal(operations.length, openapi === false ? 0 : 15)
     t.equal(new Set(operations.map(({ operationId }) => operationId ?? '')).size, operations.length)
     t.notOk(operations.some(({ operationId }) => operationId === undefined))
     t.match(app.printPlugins(), /@polyvac\/vac/)

@@ -169,6 +169,7 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
       config,
       memory: own.memory,
       openai: stream.openai,
+      asksOnce: ask !== stream,
       stream: call => runInterpreter(streamed, call),
       ask: call => askInterpreter(asked, call)
     })

@@ -65,6 +65,8 @@ export interface Vac {
   stream (call: VacCall): AsyncIterable<Chunk>
   /** Answers once: with the vac interpreter where there is one, otherwise with the collected stream. */
   ask (call: VacCall): Promise<Answer>
+  /** False: `ask` collects the stream, and has no separate interpreter. */
+  readonly asksOnce?: boolean | undefined
   /** What the interpreter takes of OpenAI's parameters; see `Interpreter`. */
   readonly openai?: readonly string[] | undefined
   /** The VAC's knowledge base, when `memory` is configured. */

@@ -1,7 +1,7 @@
 import type { Principal } from '@polyvac/core'
 import { accessKey, callerFields, mayUse, mayUseAll, releaseContext, SKILLS, unlessAborted, usableVacs, vacOfSkill, type SkillKind } from '@polyvac/core/plugin'
 import {
-  isTurnOver, isWaiting, ownerKey, yieldToEventLoop, TaskFold, type AbortSignalLike, type CreatedTask, type NewTask,
+  isTerminal, isTurnOver, isWaiting, ownerKey, yieldToEventLoop, TaskFold, type AbortSignalLike, type CreatedTask, type NewTask,
   type TaskEvent, type TaskPage, type TaskQuery, type TaskRecord, type TaskStore, type UserMessage
 } from '@polyvac/tasks'
 import { createHash } from 'node:crypto'
@@ -18,28 +18,31 @@ type Caller = Principal | undefined
  */
 export class CallerTasks {
   readonly #tasks: TaskStore
+  readonly #keyOf: (caller: Caller) => string
 
-  constructor (tasks: TaskStore) {
+  /** @param keyOf the owner of the tasks of a caller in the store */
+  constructor (tasks: TaskStore, keyOf: (caller: Caller) => string = caller => ownerKey(caller?.owner)) {
     this.#tasks = tasks
+    this.#keyOf = keyOf
   }
 
   /** Undefined also for the task of another owner, and of a VAC that the caller may not use. */
   async get (caller: Caller, taskId: string): Promise<TaskRecord | undefined> {
-    const task = await this.#tasks.get(ownerKey(caller?.owner), taskId)
+    const task = await this.#tasks.get(this.#keyOf(caller), taskId)
     return task === null || !mayUse(caller, { vac: vacOfSkill(task.skill) }) ? undefined : task
   }
 
   /** The tasks of the VACs that the caller may use. @param vac the only one; default: all of them */
   async list (caller: Caller, query: Omit<TaskQuery, 'skills'>, vac?: string): Promise<TaskPage> {
     const vacs = vac === undefined ? usableVacs(caller) : mayUse(caller, { vac }) ? [vac] : []
-    return await this.#tasks.list(ownerKey(caller?.owner), { ...query, skills: vacs?.flatMap(skillNamesOf) })
+    return await this.#tasks.list(this.#keyOf(caller), { ...query, skills: vacs?.flatMap(skillNamesOf) })
   }
 
   /** Creates a task, or finds the one that the same request created before. */
   async create (caller: Caller, task: NewTask): Promise<CreatedTask> {
     // the request only waits from here on: the task runs in a separate trace
     releaseContext()
-    return await this.#tasks.create(ownerKey(caller?.owner), { ...task, idempotencyKey: idempotencyKeyOf(caller, task) })
+    return await this.#tasks.create(this.#keyOf(caller), { ...task, idempotencyKey: idempotencyKeyOf(caller, task) })
   }
 
   /** Answers the question of a task, which goes on with the scopes of this caller. */
@@ -55,7 +58,8 @@ export class CallerTasks {
 
   /** The task once it has ended or waits for its caller, or as it stands when `signal` fires. */
   async settle ({ task, attempt }: CreatedTask, signal: AbortSignalLike): Promise<TaskRecord> {
-    const { id, owner, seq } = task
+    const { id, owner, seq, state } = task
+    if (isTerminal(state) || isWaiting(state)) return task
     const settled = attempt === undefined ? undefined : await unlessAborted(attempt, signal, () => undefined)
     if (settled !== undefined) return settled
     for await (const event of this.#tasks.events(owner, id, { after: seq, signal })) {

@@ -1,6 +1,7 @@
 import { labelRoutes, passErrors, streamRoute } from '@polyvac/core/plugin'
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
 import type { ProtocolRoute } from '../protocol.js'
+import { followRun } from './durable-answer.js'
 import { failureHandler } from './failures.js'
 import { meterAnswer } from './metered-answer.js'
 import { searchVac } from './search-vac.js'
@@ -39,7 +40,7 @@ const uncompressed = { compress: false } as const
 
 function addRoute (scope: FastifyInstance, served: Served, route: ProtocolRoute): void {
   const { method, path: url, schema } = route
-  const streams = 'ask' in route ? route.streams : undefined
+  const streams = 'streams' in route ? route.streams : undefined
   scope.route({
     method,
     url,
@@ -52,7 +53,13 @@ function addRoute (scope: FastifyInstance, served: Served, route: ProtocolRoute)
 }
 
 function handlerOf (served: Served, route: ProtocolRoute): RouteHandlerMethod {
-  if ('read' in route) return async request => route.read(new ServedRequest(served, request))
+  if ('read' in route) {
+    return async (request, reply) => {
+      const body = await route.read(new ServedRequest(served, request))
+      return body ?? reply.code(204).send()
+    }
+  }
+  if ('follow' in route) return async (request, reply) => await followRun(served, request, reply, route.follow(new ServedRequest(served, request)))
   if ('search' in route) return async (request, reply) => await searchVac(served, request, reply, route.search(new ServedRequest(served, request)))
   return async (request, reply) => await meterAnswer(served, request, reply, route.ask(new ServedRequest(served, request)))
 }

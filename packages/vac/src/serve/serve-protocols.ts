@@ -16,7 +16,7 @@ export type Chosen = readonly [protocol: ChatProtocol, options: ProtocolOptions]
 
 /** Serves protocols in the scope of a plugin. It adds no hook, parser or error handler to the scope around it. */
 export async function serveProtocols (host: FastifyInstance, chosen: readonly Chosen[],
-  { vacs, openapi, authenticate, timeoutMs, stallMs, bodyLimit, errorHandler }: ReadOptions<ProtocolPluginOptions, typeof SHARED_OPTIONS>): Promise<void> {
+  { vacs, openapi, authenticate, runs, timeoutMs, stallMs, bodyLimit, errorHandler }: ReadOptions<ProtocolPluginOptions, typeof SHARED_OPTIONS>): Promise<void> {
   const streams = new OpenStreams()
   await traceRequests(host)
   await registerStreams(host)
@@ -28,7 +28,7 @@ export async function serveProtocols (host: FastifyInstance, chosen: readonly Ch
   const principalOf = authenticateCallers(host, authenticate)
   host.addHook('preClose', () => streams.end())
   const shared: Shared = {
-    table, principalOf, vacsOf: request => vacsFor(vacs, principalOf(request), request.log), streams, timeoutMs, stallMs, bodyLimit, errorHandler
+    table, principalOf, vacsOf: request => vacsFor(vacs, principalOf(request), request.log), streams, runs, timeoutMs, stallMs, bodyLimit, errorHandler
   }
   const prefixes: string[] = []
   for (const [protocol, { keep_alive: keepAlive = KEEP_ALIVE, ...options }] of chosen) {

@@ -2,7 +2,8 @@ import { quoteName, VacNotFoundError, vacRemedy } from '@polyvac/core/plugin'
 import type { ExposedVacs } from '@polyvac/core/protocol'
 import type { Vac } from '@polyvac/core'
 import type { FastifyRequest } from 'fastify'
-import type { ChatRequest } from '../protocol.js'
+import type { CallerRuns, ChatRequest } from '../protocol.js'
+import { callerRuns } from './caller-runs.js'
 import type { Served } from './served.js'
 import { noSuchPath } from './unknown-paths.js'
 
@@ -21,6 +22,8 @@ export class ServedRequest implements ChatRequest {
   get query (): unknown { return this.#request.query }
   get headers (): FastifyRequest['headers'] { return this.#request.headers }
   get vacs (): ExposedVacs { return this.#served.vacsOf(this.#request) }
+
+  get runs (): CallerRuns { return callerRuns(this.#served, this.#request) }
 
   /** The request that lists the VACs, with the prefix of the application. */
   get #list (): string {

@@ -1,3 +1,4 @@
+import type { Runs } from '@polyvac/core'
 import type { OpenStreams, PrincipalOf, RouteTable } from '@polyvac/core/plugin'
 import type { ExposedVacs } from '@polyvac/core/protocol'
 import type { FastifyRequest } from 'fastify'
@@ -11,6 +12,8 @@ export interface Shared {
   /** The VACs that the caller may use. */
   readonly vacsOf: (request: FastifyRequest) => ExposedVacs
   readonly streams: OpenStreams
+  /** Durable answers; undefined where the application has none. */
+  readonly runs: Runs | undefined
   readonly timeoutMs: number
   readonly stallMs: number
   readonly bodyLimit: number

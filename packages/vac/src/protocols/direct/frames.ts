@@ -1,5 +1,5 @@
 import { isAnswer, type Chunk } from '@polyvac/core'
-import { eventText, jsonText, type Failure } from '@polyvac/core/protocol'
+import { eventText, joinTexts, jsonText, type Failure } from '@polyvac/core/protocol'
 import { EVENT_STREAM, type StreamFormat } from '../../protocol.js'
 
 const DONE = eventText({ data: '[DONE]' })
@@ -9,13 +9,18 @@ const DONE = eventText({ data: '[DONE]' })
  * @param keepAliveMs longest silence; 0 for none, undefined for the default
  */
 export function eventFrames (keepAliveMs: number | undefined): StreamFormat {
-  return { type: EVENT_STREAM, encode: toEvent, end: DONE, toFailure: toErrorEvent, keepAliveMs }
+  return { type: EVENT_STREAM, encode: toEvent, restart: toRestart, end: DONE, toFailure: toErrorEvent, keepAliveMs }
 }
 
-function toEvent (chunk: Chunk): ReturnType<typeof jsonText> {
+function toEvent (chunk: Chunk, seq?: number): ReturnType<typeof jsonText> {
+  if (seq !== undefined) return joinTexts([`id: ${seq}\n`, toEvent(chunk)])
   if (typeof chunk === 'string') return `data: {"chunk":${JSON.stringify(chunk)}}\n\n`
   // a named event does not reach the onmessage handler of clients that expect chunks
   return isAnswer(chunk) ? jsonText('data: ', chunk, '\n\n') : eventText({ event: 'progress', data: chunk })
+}
+
+function toRestart (seq?: number): string {
+  return eventText({ ...seq !== undefined && { id: String(seq) }, event: 'restart', data: { restart: true } })
 }
 
 function toErrorEvent ({ body }: Failure): string {
@@ -25,10 +30,11 @@ function toErrorEvent ({ body }: Failure): string {
 /** The objects of the event stream, one line each; a failure is the last line. */
 export const lineFrames: StreamFormat = {
   type: 'application/x-ndjson',
-  encode: chunk => {
-    if (typeof chunk === 'string') return `{"chunk":${JSON.stringify(chunk)}}\n`
-    return jsonText('', chunk, '\n')
+  encode: (chunk, seq) => {
+    if (typeof chunk === 'string') return `{"chunk":${JSON.stringify(chunk)}${seq === undefined ? '' : `,"seq":${seq}`}}\n`
+    return jsonText('', seq === undefined ? chunk : { ...chunk, seq }, '\n')
   },
+  restart: seq => `${JSON.stringify({ restart: true, seq })}\n`,
   toFailure: ({ body }) => `${JSON.stringify(body)}\n`
 }
 

@@ -1,9 +1,11 @@
 import { Answer, ErrorBody, normaliseHistory, type Vac } from '@polyvac/core'
 import { MemorySearchResult, vacInfo, type MemorySearchInput } from '@polyvac/core/protocol'
 import {
-  acceptedType, askRoute, EVENT_STREAM, readRoute, searchRoute, VectorName, type Asked, type ChatProtocol, type StreamFormat, type WholeFormat
+  acceptedType, askRoute, EVENT_STREAM, readRoute, searchRoute, VectorName, type Asked, type ChatProtocol, type ChatRequest, type StreamFormat, type WholeFormat
 } from '../../protocol.js'
 import { bareTextFrames, eventFrames, lineFrames, textFrames } from './frames.js'
+import { backgroundOf, runRoutes } from './runs.js'
+import { RunStarted } from './run-schemas.js'
 import { SearchBody, SearchQuery, VacList, VacQuery, VacStreamQuery } from './schemas.js'
 
 const tags = ['vac']
@@ -20,6 +22,7 @@ const streamSchema = {
       description: 'the answer as it comes',
       content: Object.fromEntries(FORMS.map(type => [type, { schema: { type: 'string' } }]))
     },
+    202: RunStarted,
     '4xx': ErrorBody,
     '5xx': ErrorBody
   }
@@ -49,10 +52,11 @@ const routes = [
       tags,
       params: VectorName,
       body: VacQuery,
-      response: { 200: Answer, '4xx': ErrorBody, '5xx': ErrorBody }
+      response: { 200: Answer, 202: RunStarted, '4xx': ErrorBody, '5xx': ErrorBody }
     },
-    ask ({ vac, body: { user_input: question, chat_history: history, ...extra }, params }) {
-      return toAsked(vac(params.vector_name), question, history, extra, undefined, WHOLE)
+    ask ({ vac, body: { user_input: question, chat_history: history, background, ...extra }, params, headers }) {
+      const { vector_name: name } = params
+      return toAsked(vac(name), question, history, extra, undefined, WHOLE, backgroundOf(name, background, headers))
     }
   }),
 
@@ -61,7 +65,7 @@ const routes = [
     path: '/streaming/:vector_name',
     streams: 'text',
     schema: { ...streamSchema, operationId: 'streamVac', summary: 'Ask a VAC, answer as a stream in the form that Accept names' },
-    ask: ({ vac, body, params, headers }) => toStream(vac(params.vector_name), body, acceptedType(headers.accept, FORMS))
+    ask: ({ vac, body, params, headers }) => toStream(vac(params.vector_name), body, headers, acceptedType(headers.accept, FORMS))
   }),
 
   askRoute({
@@ -69,7 +73,7 @@ const routes = [
     path: '/streaming/:vector_name/sse',
     streams: 'events',
     schema: { ...streamSchema, operationId: 'streamVacEvents', summary: 'Ask a VAC, answer as server-sent events' },
-    ask: ({ vac, body, params }) => toStream(vac(params.vector_name), body, EVENT_STREAM)
+    ask: ({ vac, body, params, headers }) => toStream(vac(params.vector_name), body, headers, EVENT_STREAM)
   }),
 
   searchRoute({
@@ -84,14 +88,16 @@ const routes = [
     path: '/:vector_name/search',
     schema: { ...searchSchema, operationId: 'searchVacWithBody', body: SearchBody },
     search: ({ vac, params, body }) => ({ vac: vac(params.vector_name), input: toInput(body) })
-  })
+  }),
+
+  ...runRoutes
 ]
 
 /** A question whose answer is streamed as a media type; undefined for text. */
-function toStream (vac: Vac, body: VacStreamQuery, type: string | undefined): Asked {
-  const { user_input: question, chat_history: history, stream_wait_time: wait, stream_timeout: timeout, stream_only: only, ...extra } = body
+function toStream (vac: Vac, body: VacStreamQuery, headers: ChatRequest['headers'], type: string | undefined): Asked {
+  const { user_input: question, chat_history: history, stream_wait_time: wait, stream_timeout: timeout, stream_only: only, background, ...extra } = body
   const timeoutMs = timeout === undefined ? undefined : timeout * 1000
-  return toAsked(vac, question, history, extra, timeoutMs, formatOf(type, wait, only))
+  return toAsked(vac, question, history, extra, timeoutMs, formatOf(type, wait, only), backgroundOf(vac.name, background, headers))
 }
 
 function toInput ({ threshold, ...input }: SearchBody): MemorySearchInput {
@@ -105,8 +111,9 @@ function formatOf (type: string | undefined, wait: number | undefined, only: boo
 }
 
 function toAsked (vac: Vac, question: string, history: unknown, extra: Record<string, unknown>, timeoutMs: number | undefined,
-  format: Asked['format']): Asked {
-  return { vac, question: question.trim(), history: normaliseHistory(history), extra, timeoutMs, format }
+  format: Asked['format'], background: Asked['background']): Asked {
+  const conversation = extra.conversation_id as string | undefined
+  return { vac, question: question.trim(), history: normaliseHistory(history), extra, timeoutMs, format, conversation, background }
 }
 
 /** Polyvac's own routes. Errors are `{ error: { code, message, requestId } }`. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk } from '@polyvac/core'
+import { isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk, type Run } from '@polyvac/core'
 import { contentText, eventText, InvalidRequestError, isRole, usageOf, type Failure } from '@polyvac/core/protocol'
 import { checkParameters } from './parameters.js'
 import type { ChatCompletion, ChatCompletionRequest, OpenAiError, ToolCall, Usage } from './schemas.js'
@@ -42,11 +42,17 @@ export function toQuestion (body: ChatCompletionRequest, takes: readonly string[
 
 /** One completion: the fields that all its chunks share. */
 export class Completion {
-  readonly id = `chatcmpl-${randomUUID()}`
-  readonly created = Math.floor(Date.now() / 1000)
+  id = `chatcmpl-${randomUUID()}`
+  created = Math.floor(Date.now() / 1000)
 
   /** @param callsTools whether the answer may call tools of the request */
   constructor (readonly model: string, readonly question: ChatQuestion, readonly callsTools = false) {}
+
+  /** Takes the id and the time of the run that the completion is: its repetition has the same. */
+  readonly identify = ({ id, createdAt }: Run): void => {
+    this.id = `chatcmpl-${id}`
+    this.created = Math.floor(createdAt / 1000)
+  }
 
   whole (answer: Answer): ChatCompletion {
     const calls = this.#calls(answer)
@@ -69,12 +75,12 @@ export class Completion {
 
   /** The role first, each text once, the calls of tools, an empty delta with the reason, the usage if requested. */
   encoder (includeUsage: boolean): (chunk: Chunk) => string {
-    let role = this.#chunk({ role: 'assistant', content: '' })
+    let isFirst = true
     let units = 0
     return chunk => {
       if (typeof chunk !== 'string' && !isAnswer(chunk)) return ''
-      const first = role
-      role = ''
+      const first = isFirst ? this.#chunk({ role: 'assistant', content: '' }) : ''
+      isFirst = false
       if (typeof chunk === 'string') {
         units += chunk.length
         return first + this.#chunk({ content: chunk })

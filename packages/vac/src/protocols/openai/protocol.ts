@@ -72,14 +72,15 @@ function complete (vac: Vac, body: ChatCompletionRequest): Asked {
   const asked = toQuestion(body, vac.openai)
   const { question, history, extra } = asked
   const completion = new Completion(vac.name, asked, mayCallTools(body, vac.openai ?? []))
-  if (body.stream !== true) return { vac, question, history, extra, format: { toBody: answer => completion.whole(answer) } }
+  const { identify } = completion
+  if (body.stream !== true) return { vac, question, history, extra, identify, format: { toBody: answer => completion.whole(answer) } }
   const format = {
     type: EVENT_STREAM,
     encode: completion.encoder(body.stream_options?.include_usage === true),
     end: DONE,
     toFailure: failureEvent
   }
-  return { vac, question, history, extra, format }
+  return { vac, question, history, extra, identify, format }
 }
 
 function failureEvent (failure: Parameters<typeof toOpenAiError>[0]): string {

@@ -1,0 +1,98 @@
+import type { AbortSignalLike } from '../basics/light-abort.js'
+import type { Answer, ChatTurn, Chunk, Principal, Vac } from './vac.js'
+
+/** The states of a run, as callers read them. */
+export const RUN_STATES = ['queued', 'running', 'input_required', 'completed', 'failed', 'cancelled'] as const
+export type RunState = typeof RUN_STATES[number]
+
+/** An answer that a store keeps: it goes on without its reader, is read again, and outlives its process. */
+export interface Run {
+  readonly id: string
+  /** The name of its VAC. */
+  readonly vac: string
+  /** The conversation; a run that was started without one begins its own. */
+  readonly conversation: string
+  readonly state: RunState
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** The number of its last event. */
+  readonly seq: number
+  /** The answer, once it is complete or asks back. */
+  readonly answer?: Answer | undefined
+  /** Why it failed or was cancelled, as its caller may read it. */
+  readonly error?: Error & { readonly code: string } | undefined
+}
+
+/** Who asks for runs. */
+export interface RunCaller {
+  /** Undefined where callers are not authenticated. */
+  readonly principal: Principal | undefined
+  /** A caller without an identity on this machine: the one user of a local service. Others cannot list runs. */
+  readonly isLocal: boolean
+}
+
+export interface NewRun {
+  readonly vac: Vac
+  readonly question: string
+  readonly history: readonly ChatTurn[]
+  readonly extra: Readonly<Record<string, unknown>>
+  /** The protocol of the question. */
+  readonly protocol: string
+  /** The id of the request, for the log. */
+  readonly requestId: string
+  readonly timeoutMs?: number | undefined
+  /** Whether the answer is asked for in one piece: then the vac interpreter gives it, where there is one. */
+  readonly isWhole: boolean
+  readonly conversation?: string | undefined
+  /** An idempotency key of the caller, with what its request must have in common with the first one. */
+  readonly key?: { readonly name: string, readonly request: unknown } | undefined
+  /** What a run of the same conversation that has not ended means. Default: nothing. */
+  readonly other?: 'refuse' | 'supersede' | undefined
+}
+
+export interface StartedRun {
+  readonly run: Run
+  /** False where an earlier request with the same idempotency key has started it. */
+  readonly isNew: boolean
+  /** The run once it has ended or asks back, or as it stands when `signal` fires. */
+  settle (signal: AbortSignalLike): Promise<Run>
+}
+
+export interface RunQuery {
+  readonly vac: string
+  readonly states?: readonly RunState[] | undefined
+  readonly conversation?: string | undefined
+  /** 1 to 100. */
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** An item of a run with the number of its last event, a cursor. `restart`: the text begins anew, after a crash. */
+export type RunItem = { readonly seq: number, readonly chunk: Chunk } | { readonly seq: number, readonly restart: true }
+
+/**
+ * Durable answers, made by `createRuns()` of @polyvac/runs. A run of another owner, or of a VAC that the caller may not
+ * use, does not exist: RUN_NOT_FOUND (404).
+ */
+export interface Runs {
+  /**
+   * Starts a run; it is durable when this resolves.
+   * @throws RUN_IN_PROGRESS (409) for `other: 'refuse'`; IDEMPOTENCY_KEY_REUSED (422) for a key of another request
+   */
+  start (caller: RunCaller, run: NewRun): Promise<StartedRun>
+  get (caller: RunCaller, vac: string, id: string): Promise<Run>
+  /** Newest first, without answers. */
+  list (caller: RunCaller, query: RunQuery): Promise<{ readonly runs: readonly Run[], readonly nextCursor?: string | undefined }>
+  /**
+   * The text after event number `after`, joined where it is there already, then as it comes; the Answer last. It fails
+   * with the error of the run.
+   */
+  follow (caller: RunCaller, vac: string, id: string, after: number, signal: AbortSignalLike): AsyncIterable<RunItem>
+  /** Cancels a run that has not ended. */
+  cancel (caller: RunCaller, vac: string, id: string): Promise<Run>
+  /** Cancels a run that has not ended, and deletes it with all that it has said. */
+  delete (caller: RunCaller, vac: string, id: string): Promise<void>
+  /** Answers the question of a run that asks back; its next turn begins. @throws RUN_NOT_WAITING (409) */
+  continue (caller: RunCaller, vac: string, id: string, text: string): Promise<Run>
+}

@@ -1,0 +1,213 @@
+import type { Authenticate, Log, Vacs } from '@polyvac/core'
+import {
+  accessKey, callback, callerFields, exposedVacs, integer, mayUse, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
+  traceLinks, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type Runs,
+  type StartedRun
+} from '@polyvac/core/plugin'
+import { isTaskError, isWaiting, terminalStates, taskStates, type CreatedTask, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
+import { createHash, randomUUID } from 'node:crypto'
+import { CallerTasks } from '../tasks/caller-tasks.js'
+import { IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from './errors.js'
+import { runItems } from './run-items.js'
+import { ownerOfRuns, runsOwner } from './run-owner.js'
+import { taskStatesOf, viewRun } from './run-view.js'
+import { runVacs, type RunInput, type RunMetadata } from './run-vac.js'
+
+export interface RunsOptions {
+  /** The VACs that answer. */
+  readonly vacs: Vacs
+  /** The store of the runs, open. */
+  readonly tasks: TaskStore
+  /** Reads the credential of a run again when it starts: the `authenticate` of the plugins that take the runs. */
+  readonly authenticate?: Authenticate | undefined
+  /** Runs at once in this process, of which one owner may have a quarter. Default 16. */
+  readonly concurrency?: number | undefined
+  /** Total time for an interpreter in ms, where a request sets none. Default 120,000. */
+  readonly timeoutMs?: number | undefined
+  readonly log?: Log | undefined
+}
+
+const OPTIONS = {
+  vacs: required(withMethod('get', 'what createVacs() returns')),
+  tasks: required(withMethod('create', 'a task store, such as sqliteTaskStore()')),
+  authenticate: callback(),
+  concurrency: integer(16, { min: 1 }),
+  timeoutMs: milliseconds(120_000),
+  log: optional('a log', value => typeof value === 'object' && value !== null)
+} satisfies OptionRules<RunsOptions>
+
+/** The queue of runs: workers of other queues of the store do not take them. */
+const QUEUE = 'runs'
+
+/** Longer than the longest time that a request sets: only an interpreter that ignores its own timeout reaches it. */
+const MAX_RUN_MS = 3_660_000
+
+const NEW_STATES = taskStates.filter(state => !terminalStates.includes(state) && !isWaiting(state))
+
+/** Runs, and the worker of this process that executes them. */
+export interface OwnRuns extends Runs {
+  /** Takes no more runs, and releases those in progress to other processes. `tasks.close()` does the same. */
+  stop (): Promise<void>
+}
+
+/**
+ * Makes durable answers possible: protocol plugins that get the result as `runs` can answer in the background, continue
+ * a stream where its reader left, and repeat the answer of a request. This process executes them from now on, also
+ * those that it or another one has left.
+ * @throws RUNS_OPTIONS
+ * @example
+ * const tasks = sqliteTaskStore({ path: 'tasks.db' })
+ * await tasks.open()
+ * app.addHook('onClose', () => tasks.close())
+ * await app.register(vacPlugin, { vacs, runs: createRuns({ vacs, tasks }) })
+ */
+export function createRuns (options: RunsOptions): OwnRuns {
+  const { vacs, tasks, authenticate, concurrency, timeoutMs, log = silentLog } = readOptions(OPTIONS, options, RunsOptionsError, 'createRuns')
+  const exposed = exposedVacs(vacs, undefined, problem => new RunsOptionsError(problem))
+  const worker = tasks.work(runVacs({ vacs: exposed, authenticate, timeoutMs, log }), {
+    queue: QUEUE,
+    concurrency,
+    timeoutMs: MAX_RUN_MS,
+    hold: holdMemory,
+    // while a new version takes the place of an old one, they have different VACs
+    serves: skill => exposed.list().some(({ name }) => skillOf(name) === skill)
+  })
+  return new StoredRuns(tasks, worker)
+}
+
+class StoredRuns implements OwnRuns {
+  readonly #tasks: TaskStore
+  readonly #callers: CallerTasks
+  readonly #worker: TaskWorker
+
+  constructor (tasks: TaskStore, worker: TaskWorker) {
+    this.#tasks = tasks
+    this.#callers = new CallerTasks(tasks, caller => runsOwner(caller?.owner))
+    this.#worker = worker
+  }
+
+  async stop (): Promise<void> { await this.#worker.stop() }
+
+  async start (caller: RunCaller, run: NewRun): Promise<StartedRun> {
+    const { vac, question, history, extra, timeoutMs, isWhole, conversation, key, other } = run
+    const owner = keyOf(caller)
+    if (conversation !== undefined && other !== undefined) await this.#endOthers(owner, conversation, other, undefined)
+    const input: RunInput = { question, history, extra, timeoutMs, isWhole, request: key?.request }
+    const metadata: RunMetadata = { protocol: run.protocol, requestId: run.requestId, owner: caller.principal?.owner, caller: callerFields(caller.principal) }
+    // the request only waits from here on: the run is in a separate trace
+    const trace = traceLinks()
+    releaseContext()
+    const created = await this.#create(owner, {
+      skill: skillOf(vac.name),
+      input,
+      contextId: conversation,
+      metadata: { ...metadata, ...trace },
+      queue: QUEUE,
+      idempotencyKey: key === undefined ? undefined : idempotencyKeyOf(caller, run.protocol, key)
+    })
+    const { task } = created
+    if (created.created && conversation !== undefined && other !== undefined) {
+      try {
+        await this.#endOthers(owner, conversation, other, task)
+      } catch (err) {
+        await this.#tasks.cancel(owner, task.id)
+        throw err
+      }
+    }
+    return { run: viewRun(task), isNew: created.created, settle: async signal => viewRun(await this.#callers.settle(created, signal)) }
+  }
+
+  async #create (...args: Parameters<TaskStore['create']>): Promise<CreatedTask> {
+    try {
+      return await this.#tasks.create(...args)
+    } catch (err) {
+      if (isTaskError(err, 'TASK_CONFLICT')) throw new IdempotencyKeyReusedError()
+      throw err
+    }
+  }
+
+  /**
+   * What a run of the same conversation in progress means. Two questions at once each look before and after they are
+   * stored, and the one that was stored first goes on.
+   */
+  async #endOthers (owner: string, conversation: string, other: 'refuse' | 'supersede', own: TaskRecord | undefined): Promise<void> {
+    const { tasks } = await this.#tasks.list(owner, { contextId: conversation, states: NEW_STATES })
+    for (const task of tasks) {
+      if (task.id === own?.id || (own !== undefined && isBefore(own, task))) continue
+      if (other === 'refuse') throw new RunInProgressError(JSON.stringify(conversation))
+      await this.#tasks.cancel(owner, task.id, 'another question of its conversation has taken its place')
+    }
+  }
+
+  async #find ({ principal }: RunCaller, vac: string, id: string): Promise<TaskRecord> {
+    const task = await this.#callers.get(principal, id)
+    if (task === undefined || task.skill !== skillOf(vac)) throw new NoSuchRunError()
+    return task
+  }
+
+  async get (caller: RunCaller, vac: string, id: string): Promise<Run> {
+    return viewRun(await this.#find(caller, vac, id))
+  }
+
+  async list (caller: RunCaller, { vac, states, conversation, limit, cursor }: RunQuery): ReturnType<Runs['list']> {
+    // unknown callers share one owner: without their ids, runs of others are not shown
+    if (!mayUse(caller.principal, { vac }) || (caller.principal === undefined && !caller.isLocal)) return { runs: [] }
+    const page = await this.#tasks.list(keyOf(caller), {
+      skills: [skillOf(vac)], states: states && taskStatesOf(states), contextId: conversation, limit, cursor
+    })
+    return { runs: page.tasks.map(task => ({ ...viewRun(task), answer: undefined })), nextCursor: page.nextCursor }
+  }
+
+  async * follow (caller: RunCaller, vac: string, id: string, after: number, signal: AbortSignalLike): AsyncGenerator<RunItem, void> {
+    yield * runItems(this.#tasks, await this.#find(caller, vac, id), after, signal)
+  }
+
+  async cancel (caller: RunCaller, vac: string, id: string): Promise<Run> {
+    const { owner } = await this.#find(caller, vac, id)
+    const { task } = await this.#tasks.cancel(owner, id)
+    if (task === null) throw new NoSuchRunError()
+    return viewRun(task)
+  }
+
+  async delete (caller: RunCaller, vac: string, id: string): Promise<void> {
+    const { owner } = await this.#find(caller, vac, id)
+    await this.#tasks.cancel(owner, id)
+    await this.#tasks.delete(owner, id)
+  }
+
+  async continue (caller: RunCaller, vac: string, id: string, text: string): Promise<Run> {
+    const { owner } = await this.#find(caller, vac, id)
+    const message = { id: randomUUID(), parts: [{ type: 'text' as const, text }] }
+    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { caller: callerFields(caller.principal) })
+    if (outcome === 'not-found') throw new NoSuchRunError()
+    if (outcome === 'not-waiting') throw new RunNotWaitingError(viewRun(task).state)
+    return viewRun(task)
+  }
+}
+
+function skillOf (vac: string): string {
+  return SKILLS.stream.prefix + vac
+}
+
+function keyOf ({ principal }: RunCaller): string {
+  return runsOwner(principal?.owner)
+}
+
+function isBefore (a: TaskRecord, b: TaskRecord): boolean {
+  return a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.id < b.id)
+}
+
+/**
+ * The idempotency key for the store. Credentials of one owner with other scopes have separate keys, as do protocols.
+ * Unknown callers share one owner: their keys count only with the same request, so that none shows to another one.
+ */
+function idempotencyKeyOf ({ principal, isLocal }: RunCaller, protocol: string, { name, request }: NonNullable<NewRun['key']>): string {
+  const bound = principal === undefined && !isLocal ? JSON.stringify(request) : ''
+  return createHash('sha256').update(JSON.stringify([protocol, accessKey(principal), name, bound])).digest('base64url')
+}
+
+/** Counts a run in progress: its texts are in memory twice, in the record and in what the interpreter gets. */
+function holdMemory (owner: string, bytes: number): (() => void) | undefined {
+  const held = memoryBudget.hold('tasks', ownerOfRuns(owner))
+  return held.tryGrow(2 * bytes) ? () => { held.release() } : undefined
+}

@@ -1,0 +1,25 @@
+import { createError } from '@polyvac/core/plugin'
+
+export const NoSuchRunError = createError<[]>('RUN_NOT_FOUND',
+  'there is no such run, or its time is over; GET /vac/<name>/runs lists those of this caller', 404)
+export const RunInProgressError = createError<[string]>('RUN_IN_PROGRESS',
+  'the conversation %s has an answer in progress; wait for it, or cancel its run', 409)
+export const RunNotWaitingError = createError<[string]>('RUN_NOT_WAITING',
+  'the run is %s, and does not wait for its caller; ask a new question', 409)
+export const RunCancelledError = createError<[]>('RUN_CANCELLED',
+  'the run was cancelled; ask again', 409)
+export const IdempotencyKeyReusedError = createError<[]>('IDEMPOTENCY_KEY_REUSED',
+  'this Idempotency-Key was sent with another request; send a new key', 422)
+export const RunsOptionsError = createError<[string]>('RUNS_OPTIONS', '%s', 500)
+
+/** How a run failed: what its first caller read, for those that read it later. Stored as JSON. */
+export interface StoredFailure {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+}
+
+/** The error of a run that failed before. Its text was written for callers. */
+export function failureError ({ status, code, message }: StoredFailure): Error & { readonly code: string } {
+  return Object.assign(new Error(message), { code, statusCode: status, expose: true })
+}

@@ -1,0 +1,127 @@
+import { isAnswer, type Answer, type Authenticate, type ChatTurn, type Log, type Principal } from '@polyvac/core'
+import {
+  askedBack, CallRecord, callerOfFields, currentCaller, failureOf, isLargeJson, releaseContext, traceTask, UnauthenticatedError, usageOf, VacInvalidResultError, vacOfSkill,
+  vacsFor, yieldToEventLoop, type CallerFields, type ExposedVacs, type PlacedCall
+} from '@polyvac/core/plugin'
+import { isTaskError, type TaskContext, type TaskHandler, type TaskRecord } from '@polyvac/tasks'
+import { AnswerWriter } from '../execute/stream-answer.js'
+import { toTurn } from '../conversation/earlier-turns.js'
+import type { StoredFailure } from './errors.js'
+import { ANSWER, conversationOf, FAILURE } from './run-view.js'
+
+/** What the store keeps of the question of a run. */
+export interface RunInput {
+  readonly question: string
+  readonly history: readonly ChatTurn[]
+  readonly extra: Readonly<Record<string, unknown>>
+  readonly timeoutMs?: number | undefined
+  readonly isWhole: boolean
+  /** What the requests with its idempotency key have in common. */
+  readonly request?: unknown
+}
+
+/** What the store keeps of the request of a run. */
+export interface RunMetadata {
+  readonly protocol: string
+  readonly requestId: string
+  /** Undefined for callers without an identity. */
+  readonly owner?: string | undefined
+  readonly caller: CallerFields
+}
+
+interface RunnerOptions {
+  readonly vacs: ExposedVacs
+  readonly authenticate: Authenticate | undefined
+  readonly timeoutMs: number
+  readonly log: Log
+}
+
+/** Executes runs: the VAC answers, and the log keeps the answer. */
+export function runVacs (options: RunnerOptions): TaskHandler {
+  return (task, context) => traceTask({ skill: task.skill, attempt: context.attempt, metadata: task.metadata }, async failed => {
+    const { protocol, requestId, owner, caller } = task.metadata as unknown as RunMetadata
+    const maker = callerOfFields(owner, caller)
+    const principal = currentCaller(options.authenticate, maker)
+    const vac = vacOfSkill(task.skill) ?? task.skill
+    const log = withIds(options.log, { runId: task.id, reqId: requestId })
+    const record = new CallRecord({ vac, protocol, principal, taskId: task.id, attempt: context.attempt }, log)
+    try {
+      if (maker !== undefined && principal === undefined) throw new UnauthenticatedError()
+      const answer = await answerOf(task, context, { options, vac, principal, protocol, log, record })
+      await writeAnswer(answer, context)
+    } catch (err) {
+      // the run was cancelled, or another worker executes it: no more event of this attempt is accepted
+      if (context.stop.aborted || isTaskError(err)) throw err
+      record.failed(err)
+      failed(err)
+      await writeFailure(err, requestId, context, log)
+    } finally {
+      record.end('run answered', 'run not answered')
+    }
+  })
+}
+
+interface Running {
+  readonly options: RunnerOptions
+  readonly vac: string
+  readonly principal: Principal | undefined
+  readonly protocol: string
+  readonly log: Log
+  readonly record: CallRecord
+}
+
+async function answerOf (task: TaskRecord, context: TaskContext, { options, vac: name, principal, protocol, log, record }: Running): Promise<Answer> {
+  const vac = vacsFor(options.vacs, principal, log).get(name)
+  const { question, history, extra, timeoutMs = options.timeoutMs, isWhole } = task.input as RunInput
+  const turns = task.messages.map(toTurn)
+  const reply = task.turn === 0 ? undefined : turns.pop()
+  const call: PlacedCall = {
+    question: reply?.content ?? question,
+    history: reply === undefined ? history : [...history, { role: 'user', content: question }, ...turns],
+    extra: { ...extra, runId: task.id, attempt: context.attempt, conversation: conversationOf(task) },
+    signal: context.stop,
+    timeoutMs,
+    log,
+    principal,
+    protocol
+  }
+  const writer = new AnswerWriter(context, task.progress)
+  try {
+    // a failure to write comes again with the end
+    if (isWhole && vac.asksOnce !== false) {
+      const answer = record.answered(await vac.ask({ ...call, onProgress: progress => { writer.write(progress).catch(() => {}) } }))
+      await writer.write(answer.answer)
+      return answer
+    }
+    for await (const chunk of vac.stream(call)) {
+      record.chunk(chunk)
+      if (typeof chunk !== 'string' && isAnswer(chunk)) return chunk
+      await writer.write(chunk)
+    }
+    throw new VacInvalidResultError(JSON.stringify(name), 'no answer at all')
+  } finally {
+    if (!context.stop.aborted) await writer.flush()
+    writer.end()
+  }
+}
+
+async function writeAnswer (answer: Answer, context: TaskContext): Promise<void> {
+  // the interpreter is done; the run only waits for the store
+  releaseContext()
+  const asked = askedBack(answer)
+  const state = asked === undefined ? 'completed' as const : `${asked.kind}-required` as const
+  if (isLargeJson(answer)) await yieldToEventLoop()
+  await context.emit({ state, artifact: { name: ANSWER, content: answer }, usage: usageOf(answer) })
+}
+
+async function writeFailure (err: unknown, requestId: string, context: TaskContext, log: Log): Promise<void> {
+  const { status, body: { error: { code, message } } } = failureOf(err, { id: requestId, headers: {} })
+  if (status >= 500) log.error({ err, code }, 'a run failed')
+  const failure: StoredFailure = { status, code, message }
+  await context.emit({ state: 'failed', error: { code, message }, artifact: { name: FAILURE, content: failure } })
+}
+
+function withIds (log: Log, ids: Readonly<Record<string, unknown>>): Log {
+  const { child } = log as Partial<{ child (ids: object): Log }>
+  return typeof child === 'function' ? child.call(log, ids) : log
+}

@@ -1,0 +1,107 @@
+import type { Answer, Run, RunItem, Runs } from '@polyvac/core'
+import { joinTexts } from '@polyvac/core/protocol'
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Asked, Followed, StreamFormat } from '../protocol.js'
+import { requireRuns, runCallerOf } from './caller-runs.js'
+import { sendFrames } from './send-frames.js'
+import type { Served } from './served.js'
+
+/**
+ * Whether the answer of a question is a run: its request asks for one, names a conversation, or may be repeated.
+ * Without runs a key means nothing, as in services that do not know the header.
+ */
+export function isDurable ({ runs }: Served, request: FastifyRequest, { background, conversation }: Asked): boolean {
+  return background !== undefined || (runs !== undefined && (conversation !== undefined || keyOf(request) !== undefined))
+}
+
+/**
+ * Answers a request with a run: in the background, or in the format of the question. A question with a key goes on when
+ * its reader leaves, since its repetition reads it; any other is cancelled then, as a call would be.
+ */
+export async function answerDurably (served: Served, request: FastifyRequest, reply: FastifyReply, asked: Asked): Promise<object | undefined> {
+  const runs = requireRuns(served)
+  const caller = runCallerOf(served, request)
+  const { vac, question, history, extra, timeoutMs = served.timeoutMs, format, conversation, background } = asked
+  const key = keyOf(request)
+  const { signal, end } = served.streams.begin(reply)
+  try {
+    const { run, isNew, settle } = await runs.start(caller, {
+      vac,
+      question,
+      history,
+      extra,
+      timeoutMs,
+      protocol: served.protocol.name,
+      requestId: request.id,
+      isWhole: 'toBody' in format,
+      conversation,
+      key: key === undefined ? undefined : { name: key, request: digestOf(request) },
+      other: 'refuse'
+    })
+    reply.header('x-conversation-id', run.conversation)
+    if (background !== undefined) {
+      reply.code(202).header('location', request.server.prefix + background.toPath(run))
+      return background.toBody(run)
+    }
+    reply.header('x-run-id', run.id)
+    asked.identify?.(run)
+    try {
+      if ('toBody' in format) return format.toBody(answerOf(await settle(signal), signal))
+      await sendItems(served, request, reply, { items: runs.follow(caller, vac.name, run.id, 0, signal), format, signal })
+      return undefined
+    } finally {
+      if (signal.aborted && key === undefined && isNew) await runs.cancel(caller, vac.name, run.id)
+    }
+  } finally {
+    end()
+  }
+}
+
+/** Sends a run from a cursor on. */
+export async function followRun (served: Served, request: FastifyRequest, reply: FastifyReply, { vac, id, after, format }: Followed): Promise<void> {
+  const runs: Runs = requireRuns(served)
+  const { signal, end } = served.streams.begin(reply)
+  try {
+    await sendItems(served, request, reply, { items: runs.follow(runCallerOf(served, request), vac.name, id, after, signal), format, signal, hasCursor: true })
+  } finally {
+    end()
+  }
+}
+
+interface SentItems {
+  readonly items: AsyncIterable<RunItem>
+  readonly format: StreamFormat
+  readonly signal: Parameters<Runs['follow']>[4]
+  /** Whether the frames have cursors. */
+  readonly hasCursor?: boolean
+}
+
+async function sendItems (served: Served, request: FastifyRequest, reply: FastifyReply, { items, format, signal, hasCursor = false }: SentItems): Promise<void> {
+  const { encode, restart } = format
+  await sendFrames(served, request, reply, items, {
+    format,
+    signal,
+    encode: item => {
+      const seq = hasCursor ? item.seq : undefined
+      if (!('restart' in item)) return encode(item.chunk, seq)
+      return restart?.(seq) ?? joinTexts([encode('\n\n', seq)])
+    }
+  })
+}
+
+/** The answer of a run that has settled. @throws its error; the reason of the signal where the reader left before */
+function answerOf ({ answer, error }: Run, signal: SentItems['signal']): Answer {
+  if (answer !== undefined) return answer
+  throw error ?? signal.reason
+}
+
+function keyOf ({ headers }: FastifyRequest): string | undefined {
+  const { 'idempotency-key': key } = headers
+  return key === '' ? undefined : key as string | undefined
+}
+
+/** What a repeated request has in common with the first one. */
+function digestOf ({ body, routeOptions: { url }, params }: FastifyRequest): string {
+  return createHash('sha256').update(JSON.stringify([url, params, body])).digest('base64url')
+}

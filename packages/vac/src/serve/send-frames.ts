@@ -1,0 +1,30 @@
+import { sendEvents, sendText, type AbortSignalLike, type Text } from '@polyvac/core/plugin'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { EVENT_STREAM, type StreamFormat } from '../protocol.js'
+import { loggedFailure } from './failures.js'
+import type { Served } from './served.js'
+
+/** The shortest silence before a keep-alive, in ms. */
+const MIN_KEEP_ALIVE_MS = 100
+
+interface Frames<Item> {
+  readonly format: StreamFormat
+  readonly signal: AbortSignalLike
+  readonly encode: (item: Item) => Text
+  /** Called with a failure before it is sent. */
+  readonly onFailure?: (err: unknown) => void
+}
+
+/** Sends items as events or as text, in the format of a question. */
+export async function sendFrames<Item> ({ stallMs, keepAliveMs: usual }: Served, request: FastifyRequest, reply: FastifyReply, items: AsyncIterable<Item>,
+  { format, signal, encode, onFailure: noteFailure }: Frames<Item>): Promise<void> {
+  const { type, headers, end, keepAliveMs: silence = usual } = format
+  const onFailure = (err: unknown): string => {
+    noteFailure?.(err)
+    return format.toFailure(loggedFailure(err, request))
+  }
+  if (headers !== undefined) reply.headers(headers)
+  if (type !== EVENT_STREAM) return await sendText(reply, type, items, { encode, end, onFailure, signal, stallMs })
+  const keepAliveMs = silence === 0 ? undefined : Math.max(MIN_KEEP_ALIVE_MS, silence)
+  await sendEvents(reply, items, { encode, end, onFailure, signal, stallMs, keepAliveMs })
+}
