@@ -142,7 +142,7 @@ async function streamAnswer (run: Run, options: SkillOptions): Promise<string> {
         }
         const artifact = { name: ARTIFACTS.stream, content: streamResult(withoutArtifacts(chunk)) }
         return await finish(skill, chunk, context, artifact, streamed)
-      } else {
+      } else if ('progress' in chunk) {
         const { progress, message } = chunk
         if (progress <= reached && message === undefined) continue
         reached = Math.min(1, Math.max(reached, progress))

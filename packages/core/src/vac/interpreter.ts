@@ -1,4 +1,5 @@
 import type { InterpreterLog } from '../basics/log.js'
+import type { InterpreterStep, Step } from './step.js'
 import type { CallTool, ListTools } from './tools.js'
 import type { ChatTurn, Principal, Progress, Protocol } from './vac.js'
 import type { VacConfig } from '../config/schema.js'
@@ -42,7 +43,7 @@ export interface AuthRequired {
 }
 
 export type InterpreterResult = FinalAnswer | InputRequired | AuthRequired | string
-export type InterpreterChunk = string | Progress | FinalAnswer | InputRequired | AuthRequired
+export type InterpreterChunk = string | Progress | InterpreterStep | Step | FinalAnswer | InputRequired | AuthRequired
 
 /** Text by callback. Await the returned promise: it resolves when the reader has caught up. */
 export interface InterpreterCallback {

@@ -74,7 +74,7 @@ function streamer ({ vac }: Skill, progress: VacProgress, record: CallRecord): (
       if (typeof chunk === 'string') await progress.text(chunk)
       else if (isAnswer(chunk)) return chunk
       // clients join the messages of this tool to the text, so what an interpreter reports has none
-      else await progress.report({ progress: chunk.progress })
+      else if ('progress' in chunk) await progress.report({ progress: chunk.progress })
     }
     throw new Error('the stream of a VAC ended without an answer')
   }
