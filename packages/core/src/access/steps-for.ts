@@ -3,7 +3,7 @@ import type { StepView } from '../vac/step.js'
 
 /**
  * The one decision about what a caller sees of the steps of an answer. Inputs, outputs and errors of tools leave only
- * for a caller who may administer, and where the VAC says `all`.
+ * for a caller who may administer, and where the configuration of the VAC has `all`.
  * @param asked whether the request asks for steps, or its protocol always has them
  * @param isAdmin whether the caller may administer: `mayAdminister` of its request
  */

@@ -33,8 +33,8 @@ export interface Progress {
 }
 
 /**
- * An item of an answer stream: text as it comes, progress, steps for a call with `steps`, and as the last item the whole Answer. The Answer's `answer`
- * is the complete text, not a remainder.
+ * An item of an answer stream: text as it comes, progress, steps for a call with `steps`, and as the last item the
+ * whole Answer. The Answer's `answer` is the complete text, not a remainder.
  */
 export type Chunk = string | Progress | Step | Answer
 
