@@ -2,7 +2,7 @@
 export { exposedVacs } from './registry/exposed-vacs.js'
 export type { ExposedVacs } from './vac/vac.js'
 export { chunkKind, encodeChunk, type ByKind, type ChunkKind, type ChunkOf } from './vac/chunk.js'
-export { stepFor } from './vac/step.js'
+export { collectStep, joinSteps, stepFor } from './vac/step.js'
 export { stepsFor } from './access/steps-for.js'
 export { askedBack } from './vac/answer.js'
 export { MEMORY_DEFAULTS } from './vac/memory.js'

@@ -1,11 +1,11 @@
-import { isAnswer, type Answer, type Authenticate, type Log, type Principal } from '@polyvac/core'
+import { isAnswer, type Answer, type Authenticate, type Log, type Principal, type StepView } from '@polyvac/core'
 import {
-  askedBack, beginning, callerOfFields, CallRecord, currentCaller, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, releaseContext,
+  askedBack, beginning, callerOfFields, CallRecord, currentCaller, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, joinSteps, questionOf, releaseContext,
   searchMemory, skillFailure, streamResult, streamSettings, yieldToEventLoop, traceTask, usageOf, vacsFor, type ExposedVacs,
   type MemorySearchInput, type PlacedCall, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import {
-  deltaWriter, isTaskError, ownerOfKey, type DataPart, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord,
+  deltaWriter, isTaskError, ownerOfKey, stepWriter, type DataPart, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord,
   type TaskStore, type TaskUpdate, type TextPart
 } from '@polyvac/tasks'
 import type { FastifyBaseLogger } from 'fastify'
@@ -112,7 +112,10 @@ async function execute (run: Run, options: SkillOptions): Promise<string> {
 
 async function askOnce (run: Run, options: SkillOptions): Promise<string> {
   const { skill, context, record } = run
-  const answer = record.answered(await skill.vac.ask(await vacCallOf(run, options)))
+  const steps = stepWriter(context, joinSteps)
+  // a failure to write comes again with the end of the task
+  const answer = record.answered(await skill.vac.ask({ ...await vacCallOf(run, options), onStep: step => { steps.write(step).catch(() => {}) } }))
+  if (steps.isWaiting) await steps.flush()
   return await finish(skill, answer, context, { name: ARTIFACTS.query, content: queryResult(withoutArtifacts(answer)) })
 }
 
@@ -120,6 +123,7 @@ async function streamAnswer (run: Run, options: SkillOptions): Promise<string> {
   const { skill, task, context, record } = run
   const text = deltaWriter(context)
   const reports = new ProgressWriter(context)
+  const steps = stepWriter(context, joinSteps, async () => await text.flush())
   let reached = task.progress
   let chars = 0
   const call: PlacedCall = { ...await vacCallOf(run, options), streamedOnly: true }
@@ -128,10 +132,12 @@ async function streamAnswer (run: Run, options: SkillOptions): Promise<string> {
       record.chunk(chunk)
       if (typeof chunk === 'string') {
         chars += chunk.length
+        if (steps.isWaiting) await steps.flush()
         await text.write(chunk)
       } else if (isAnswer(chunk)) {
         // what becomes a message of the task is not an artifact as well
         if (chars === 0 && !isMessage(chunk)) await text.write(chunk.answer)
+        if (steps.isWaiting) await steps.flush()
         await Promise.all([text.flush(), reports.flush()])
         let streamed = chars === 0 || !isMessage(chunk) ? undefined : await streamedText(options.tasks, task, chars) ?? chunk.answer
         const said = messageText(chunk)
@@ -147,6 +153,8 @@ async function streamAnswer (run: Run, options: SkillOptions): Promise<string> {
         if (progress <= reached && message === undefined) continue
         reached = Math.min(1, Math.max(reached, progress))
         await reports.write({ progress: reached, progressMessage: message && beginning(message, MAX_PROGRESS_CHARS) })
+      } else {
+        await steps.write(chunk)
       }
     }
     return 'ended'
@@ -188,7 +196,9 @@ async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
     const state = `${request.kind}-required` as const
     const { sign_in: signIn } = answer
     // the address as data also comes where the text was streamed
-    const data = isRecord(signIn) ? [{ type: 'data' as const, data: { signIn } }] : []
+    const { input_schema: inputSchema, choices } = answer
+    const form = inputSchema === undefined && choices === undefined ? [] : [{ type: 'data' as const, data: { input_schema: inputSchema, choices } }]
+    const data = isRecord(signIn) ? [{ type: 'data' as const, data: { signIn } }] : form
     const question = unsaid(messageText(answer), streamed)
     const parts = question === '' ? data : [{ type: 'text' as const, text: question }, ...data]
     const message = parts.length === 0 ? undefined : agentMessage(parts)
@@ -261,6 +271,7 @@ async function vacCallOf ({ task, principal, context, log }: Run, options: Skill
     extra: Object.assign(extra, { taskId: task.id, attempt },
       message?.id === undefined ? undefined : messageExtra(task, message)),
     signal: stop,
+    steps: (task.metadata.steps ?? undefined) as StepView | undefined,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
     principal,

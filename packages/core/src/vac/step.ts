@@ -75,6 +75,29 @@ export function stepFor (view: StepView, step: Step): Step {
   return step
 }
 
+/**
+ * Whether the further fields of a request ask for steps. Then the field is taken out of them: it is not for the
+ * interpreter, which gets any other value of that name.
+ */
+export function takeSteps (fields: Record<string, unknown>): boolean {
+  if (fields.steps !== true) return false
+  delete fields.steps
+  return true
+}
+
+/** Most pieces of reasoning are a word, so the pieces that follow one another are one step of a list. */
+export function collectStep (steps: Step[], step: Step): void {
+  const last = steps.at(-1)
+  const joined = last && joinSteps(last, step)
+  if (joined === undefined) steps.push(step)
+  else steps[steps.length - 1] = joined
+}
+
+/** Two pieces of a reasoning as one; undefined for other steps. */
+export function joinSteps (last: Step, next: Step): Step | undefined {
+  return 'reasoning' in last && 'reasoning' in next ? { reasoning: last.reasoning + next.reasoning } : undefined
+}
+
 /** A step as an interpreter may yield it: what is missing is filled in, and values become JSON. */
 export type InterpreterStep =
   | { readonly tool_call: { readonly id?: string | undefined, readonly name: string, readonly server?: string | undefined, readonly input?: unknown } }

@@ -70,7 +70,9 @@ export interface Vac {
   stream (call: VacCall): AsyncIterable<Chunk>
   /** Answers once: with the vac interpreter where there is one, otherwise with the collected stream. */
   ask (call: VacCall): Promise<Answer>
-  /** What the interpreter takes of OpenAI's parameters; see `Interpreter`. */
+  /** What the interpreter takes besides text; see `Interpreter`. */
+  readonly takes?: readonly string[] | undefined
+  /** The same; the next minor version drops it. */
   readonly openai?: readonly string[] | undefined
   /** The VAC's knowledge base, when `memory` is configured. */
   readonly memory?: Memory | undefined

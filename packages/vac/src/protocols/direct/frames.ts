@@ -1,5 +1,5 @@
-import { isAnswer, type Chunk } from '@polyvac/core'
-import { eventText, jsonText, type Failure } from '@polyvac/core/protocol'
+import type { Step } from '@polyvac/core'
+import { encodeChunk, eventText, jsonText, type ByKind, type Failure, type Text } from '@polyvac/core/protocol'
 import { EVENT_STREAM, type StreamFormat } from '../../protocol.js'
 
 const DONE = eventText({ data: '[DONE]' })
@@ -9,36 +9,53 @@ const DONE = eventText({ data: '[DONE]' })
  * @param keepAliveMs longest silence; 0 for none, undefined for the default
  */
 export function eventFrames (keepAliveMs: number | undefined): StreamFormat {
-  return { type: EVENT_STREAM, encode: toEvent, end: DONE, toFailure: toErrorEvent, keepAliveMs }
+  return { type: EVENT_STREAM, encode: chunk => encodeChunk(EVENTS, chunk), end: DONE, toFailure: toErrorEvent, keepAliveMs }
 }
 
-function toEvent (chunk: Chunk): ReturnType<typeof jsonText> {
-  if (typeof chunk === 'string') return `data: {"chunk":${JSON.stringify(chunk)}}\n\n`
-  // a named event does not reach the onmessage handler of clients that expect chunks
-  return isAnswer(chunk) ? jsonText('data: ', chunk, '\n\n') : eventText({ event: 'progress', data: chunk })
+/** The same text for each kind of step. */
+function forSteps (encode: (step: Step) => Text): Omit<ByKind<Text>, 'text' | 'progress' | 'answer'> {
+  return { tool_call: encode, tool_result: encode, reasoning: encode, source: encode, data: encode, file: encode }
+}
+
+// a named event does not reach the onmessage handler of clients that expect chunks
+const EVENTS: ByKind<Text> = {
+  text: chunk => `data: {"chunk":${JSON.stringify(chunk)}}\n\n`,
+  progress: chunk => eventText({ event: 'progress', data: chunk }),
+  answer: chunk => jsonText('data: ', chunk, '\n\n'),
+  ...forSteps(step => jsonText('event: step\ndata: ', step, '\n\n'))
 }
 
 function toErrorEvent ({ body }: Failure): string {
   return eventText({ event: 'error', data: body }) + DONE
 }
 
+const LINES: ByKind<Text> = {
+  text: chunk => `{"chunk":${JSON.stringify(chunk)}}\n`,
+  progress: chunk => jsonText('', chunk, '\n'),
+  answer: chunk => jsonText('', chunk, '\n'),
+  ...forSteps(step => jsonText('', { step }, '\n'))
+}
+
 /** The objects of the event stream, one line each; a failure is the last line. */
 export const lineFrames: StreamFormat = {
   type: 'application/x-ndjson',
-  encode: chunk => {
-    if (typeof chunk === 'string') return `{"chunk":${JSON.stringify(chunk)}}\n`
-    return jsonText('', chunk, '\n')
-  },
+  encode: chunk => encodeChunk(LINES, chunk),
   toFailure: ({ body }) => `${JSON.stringify(body)}\n`
 }
 
-/** The text as it comes, without progress, then the result object on a separate line; a failure takes its place. */
+const nothing = (): string => ''
+
+const TEXT: ByKind<Text> = {
+  text: chunk => chunk,
+  progress: nothing,
+  answer: chunk => jsonText('\n', chunk, '\n'),
+  ...forSteps(nothing)
+}
+
+/** The text as it comes, and nothing else until the result object on a separate line; a failure takes its place. */
 export const textFrames: StreamFormat = {
   type: 'text/plain; charset=utf-8',
-  encode: chunk => {
-    if (typeof chunk === 'string') return chunk
-    return isAnswer(chunk) ? jsonText('\n', chunk, '\n') : ''
-  },
+  encode: chunk => encodeChunk(TEXT, chunk),
   toFailure: ({ body }) => `\n${JSON.stringify(body)}\n`
 }
 

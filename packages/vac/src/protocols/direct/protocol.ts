@@ -1,5 +1,5 @@
 import { Answer, ErrorBody, normaliseHistory, type Vac } from '@polyvac/core'
-import { MemorySearchResult, vacInfo, type MemorySearchInput } from '@polyvac/core/protocol'
+import { MemorySearchResult, takeSteps, vacInfo, type MemorySearchInput } from '@polyvac/core/protocol'
 import {
   acceptedType, askRoute, EVENT_STREAM, readRoute, searchRoute, VectorName, type Asked, type ChatProtocol, type StreamFormat, type WholeFormat
 } from '../../protocol.js'
@@ -7,7 +7,9 @@ import { bareTextFrames, eventFrames, lineFrames, textFrames } from './frames.js
 import { SearchBody, SearchQuery, VacList, VacQuery, VacStreamQuery } from './schemas.js'
 
 const tags = ['vac']
-const WHOLE: WholeFormat = { toBody: answer => answer }
+const WHOLE: WholeFormat = {
+  toBody: (answer, steps) => steps === undefined ? answer : { ...answer, metadata: { ...answer.metadata, steps } }
+}
 /** The forms of a stream by the media types of `Accept`, the first for any other value. */
 const FORMS = ['text/plain', EVENT_STREAM, lineFrames.type]
 
@@ -106,7 +108,8 @@ function formatOf (type: string | undefined, wait: number | undefined, only: boo
 
 function toAsked (vac: Vac, question: string, history: unknown, extra: Record<string, unknown>, timeoutMs: number | undefined,
   format: Asked['format']): Asked {
-  return { vac, question: question.trim(), history: normaliseHistory(history), extra, timeoutMs, format }
+  const steps = takeSteps(extra)
+  return { vac, question: question.trim(), history: normaliseHistory(history), extra, timeoutMs, steps, format }
 }
 
 /** Polyvac's own routes. Errors are `{ error: { code, message, requestId } }`. */

@@ -5,7 +5,8 @@ import { Type, type Static } from '@sinclair/typebox'
 /** Body of POST /vac/<vector_name>. Further fields go to the interpreter as keyword arguments. */
 export const VacQuery = Type.Object({
   user_input: Type.String({ pattern: NOT_BLANK, description: 'the question' }),
-  chat_history: Type.Optional(Type.Union([ChatHistory, Type.Null()]))
+  chat_history: Type.Optional(Type.Union([ChatHistory, Type.Null()])),
+  steps: Type.Optional(Type.Unknown({ description: '`true` asks for the steps of the answer; any other value goes to the interpreter' }))
 }, { $id: 'VacQuery', title: 'VacQuery', additionalProperties: true })
 export type VacQuery = Static<typeof VacQuery>
 

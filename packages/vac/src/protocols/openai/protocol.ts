@@ -69,17 +69,17 @@ function modelOf ({ model = '' }: ChatCompletionRequest): string {
 }
 
 function complete (vac: Vac, body: ChatCompletionRequest): Asked {
-  const asked = toQuestion(body, vac.openai)
-  const { question, history, extra } = asked
-  const completion = new Completion(vac.name, asked, mayCallTools(body, vac.openai ?? []))
-  if (body.stream !== true) return { vac, question, history, extra, format: { toBody: answer => completion.whole(answer) } }
+  const asked = toQuestion(body, vac.takes)
+  const { question, history, extra, steps } = asked
+  const completion = new Completion(vac.name, asked, mayCallTools(body, vac.takes ?? []))
+  if (body.stream !== true) return { vac, question, history, extra, steps, format: { toBody: (answer, taken) => completion.whole(answer, taken) } }
   const format = {
     type: EVENT_STREAM,
     encode: completion.encoder(body.stream_options?.include_usage === true),
     end: DONE,
     toFailure: failureEvent
   }
-  return { vac, question, history, extra, format }
+  return { vac, question, history, extra, steps, format }
 }
 
 function failureEvent (failure: Parameters<typeof toOpenAiError>[0]): string {
