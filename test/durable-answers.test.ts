@@ -305,3 +305,33 @@ test('a plugin without runs names the option that it lacks, and answers all othe
   }
   t.match((await post(app, '/vac/docs', { user_input: 'a' }, { 'idempotency-key': 'k' })).json(), { answer: 'You asked: a' })
 })
+
+test('the steps of a run are those that its question asked for, as each reader may see them', async t => {
+  const { app } = await makeService(t, {
+    agent: () => async function * () {
+      yield 'before '
+      yield { tool_call: { id: 'c', name: 'search', input: { q: 'MARK-IN' } } }
+      yield { tool_result: { id: 'c', output: 'MARK-OUT' } }
+      yield 'after'
+    }
+  })
+  const kinds = (body: string): string[] => eventsOf(body).flatMap(({ event, data }) => event === 'step' ? Object.keys(data as object) : (data as { chunk?: string }).chunk ?? [])
+  const asked = async (body: object, headers = {}): Promise<string> => {
+    const id = (await post(app, '/vac/streaming/docs', { user_input: 'x', background: true, ...body }, headers)).json().run_id as string
+    await ended(app, id, headers)
+    return `/vac/docs/runs/${id}/stream`
+  }
+  t.strictSame(kinds((await get(app, await asked({}))).body), ['before after'])
+  const named = await get(app, await asked({ steps: true }))
+  t.strictSame(kinds(named.body), ['before ', 'tool_call', 'tool_result', 'after'])
+  t.notMatch(named.body, /MARK/)
+  const admin = { 'x-user': 'alice admin' }
+  const all = await asked({ steps: true }, admin)
+  t.match((await get(app, all, admin)).body, /MARK-IN[^]*MARK-OUT/)
+  t.notMatch((await get(app, all)).body, /MARK/, 'the same owner without the scope')
+  const lines = (await get(app, all, { accept: 'application/x-ndjson', ...admin })).body.trim().split('\n').map(line => JSON.parse(line))
+  t.match(lines.filter(({ step }) => step !== undefined), [{ step: { tool_call: { name: 'search' } }, seq: Number }, { step: { tool_result: { id: 'c' } } }])
+  const whole = await post(app, '/vac/docs', { user_input: 'x', steps: true }, { 'idempotency-key': 'k' })
+  t.match(whole.json().metadata.steps, [{ tool_call: { name: 'search' } }, { tool_result: { state: 'completed' } }])
+  t.strictSame((await post(app, '/vac/docs', { user_input: 'x', steps: true }, { 'idempotency-key': 'k' })).json(), whole.json())
+})

@@ -45,6 +45,13 @@ export const a2a = {
     return artifact === undefined ? piecesOf(body) : artifact.content?.answer ?? artifact.content?.final_answer ?? textIn(artifact)
   },
   piecesOf,
+  withSteps ({ body, ...request }) {
+    const { params = body } = body
+    const asked = 'message' in params ? { ...params, metadata: { steps: true } } : { ...params, clientMetadata: { steps: true } }
+    return { ...request, body: params === body ? asked : { ...body, params: asked } }
+  },
+  stepsOf: body => viewsOf(body).flatMap(({ metadata, status }) =>
+    metadata?.steps ?? status?.message?.parts?.flatMap(({ data }) => data?.step ?? []) ?? []),
   errorOf (body) {
     const { error, status } = viewsOf(body).at(-1) ?? {}
     return error ?? (/failed|rejected/i.test(status?.state) ? { code: status.message?.metadata?.code, message: textIn(status.message) } : undefined)

@@ -20,6 +20,10 @@ export interface Probe {
   piecesOf (body: string): string
   /** The error of a response of any form. */
   errorOf (body: string): { readonly code?: unknown, readonly message: string } | undefined
+  /** The request with the ask for the steps of the answer. */
+  withSteps (request: ProbeRequest): ProbeRequest
+  /** The steps in a response of any form; of a chat completion, its reasoning. */
+  stepsOf (body: string): ReadonlyArray<Readonly<Record<string, any>>>
   /** The usage that the interpreter reports, in a response of any form that has it. */
   usageOf (body: string): unknown
 }

@@ -17,7 +17,10 @@ export const mcp = {
   ask: { vac_query: call('query') },
   stream: { vac_stream: call('stream', { progressToken: 'p' }) },
   textOf: body => messageOf(body)?.result?.content?.[0]?.text,
-  piecesOf: body => eventsOf(body).map(({ data }) => data.method === 'notifications/progress' ? data.params.message : '').join(''),
+  piecesOf: body => eventsOf(body).map(({ data }) => data.method === 'notifications/progress' ? data.params.message ?? '' : '').join(''),
+  withSteps: ({ body: { params, ...body }, ...request }) =>
+    ({ ...request, body: { ...body, params: { ...params, _meta: { progressToken: 'p', ...params._meta, 'polyvac/steps': true } } } }),
+  stepsOf: body => eventsOf(body).flatMap(({ data }) => data.params?._meta?.['polyvac/step'] ?? []),
   errorOf: body => messageOf(body)?.error ?? (messageOf(body)?.result?.isError === true ? { message: messageOf(body).result.content[0].text } : undefined),
   usageOf: body => messageOf(body)?.result?._meta?.['polyvac/usage']
 }

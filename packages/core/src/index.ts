@@ -5,8 +5,10 @@ export type { Vacs, VacsOptions, VacParts } from './registry/vacs.js'
 export type {
   Interpreter, InterpreterExtra, InterpreterCallback, InterpreterChunk, InterpreterResult, FinalAnswer, InputRequired, AuthRequired
 } from './vac/interpreter.js'
-export { isAnswer } from './vac/chunk.js'
 export type { NewRun, Run, RunCaller, RunItem, RunQuery, Runs, RunState, StartedRun } from './vac/runs.js'
+export { isAnswer, isStep } from './vac/chunk.js'
+export { Step } from './vac/step.js'
+export type { InterpreterStep, StepKind, StepView } from './vac/step.js'
 export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal } from './vac/vac.js'
 export type {
   CallTool, ListedTool, ListTools, ToolAccess, ToolCallOptions, ToolCallResult, ToolContent, ToolResource

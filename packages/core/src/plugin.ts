@@ -1,6 +1,9 @@
 // For Polyvac's own packages only: these exports change without notice. Applications import @polyvac/core.
 export { exposedVacs } from './registry/exposed-vacs.js'
 export type { ExposedVacs } from './vac/vac.js'
+export { chunkKind, encodeChunk, type ByKind, type ChunkKind, type ChunkOf } from './vac/chunk.js'
+export { collectStep, joinSteps, stepFor } from './vac/step.js'
+export { stepsFor } from './access/steps-for.js'
 export { askedBack } from './vac/answer.js'
 export { RUN_STATES, type NewRun, type Run, type RunCaller, type RunItem, type RunQuery, type Runs, type RunState, type StartedRun } from './vac/runs.js'
 export { MEMORY_DEFAULTS } from './vac/memory.js'

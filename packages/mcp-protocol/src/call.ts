@@ -3,6 +3,7 @@ export interface CallProgress {
   readonly progress: number
   readonly total?: number | undefined
   readonly message?: string | undefined
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** The levels of log messages, lowest first. */

@@ -23,6 +23,12 @@ export function forwardedMeta (meta: unknown): Readonly<Record<string, unknown>>
 /** The token counts of an answer in `_meta` of the result of a tool. */
 export const USAGE = 'polyvac/usage'
 
+/** In `_meta` of a call of a VAC: `true` asks for the steps of the answer. */
+export const STEPS = 'polyvac/steps'
+
+/** In `_meta` of a progress notification: a step of the answer. */
+export const STEP = 'polyvac/step'
+
 /** Names the task of a result in revision 2025-11-25. */
 export const RELATED_TASK = `${PREFIX}related-task`
 

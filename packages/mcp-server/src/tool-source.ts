@@ -176,6 +176,8 @@ export interface CallContext {
   readonly meta?: JsonObject | undefined
   readonly era: Era
   readonly protocolVersion: string
+  /** Whether the caller may read what only administrators may; absent where it has no connection. */
+  mayAdminister? (): boolean
   /** Sends progress, if the caller asked for it. A promise means that the caller reads too slowly: await it. */
   progress (progress: CallProgress): Promise<void> | undefined
   /** Sends a log message, if the caller asked for its level. */

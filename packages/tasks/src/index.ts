@@ -12,6 +12,7 @@ export type { AddedCount, CountNow, SharedCounts } from './contract/shared-count
 export type { SharedValues } from './contract/shared-values.js'
 export type { SignInRecords } from './contract/sign-in-records.js'
 export { deltaWriter } from './execution/delta-writer.js'
+export { stepWriter, type StepWriter } from './execution/step-writer.js'
 export type { DeltaWriter, DeltaWriterOptions } from './execution/delta-writer.js'
 export { foldTask, MAX_PARTIAL_CHARS, TaskFold } from './log/fold-task.js'
 export type { TaskOrigin } from './log/fold-task.js'

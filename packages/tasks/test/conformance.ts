@@ -63,7 +63,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     const store = await open(t)
     store.work(async (task, { attempt, turn, emit }) => {
       t.strictSame([attempt, turn, task.input], [0, 0, ASK.input])
-      t.equal(await emit({ progress: 0.5, delta: 'be' }), 3)
+      t.equal(await emit({ progress: 0.5, delta: 'be', step: { tool_call: { name: 'f' } } }), 3)
       t.equal(await emit([{ delta: 'cause' }, { message: { role: 'agent', parts: [{ type: 'text', text: 'so' }] } }]), 5)
       await emit({ state: 'completed', artifact: { name: 'response', content: { answer: 'because' } } })
     })
@@ -74,6 +74,8 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.strictSame(events.map(({ seq, state }) => [seq, state]), [[1, 'submitted'], [2, 'working'], [3, undefined], [4, undefined], [5, undefined], [6, 'completed']])
     const ended = await store.get('alice', task.id)
     t.strictSame(ended, foldTask(task, events))
+    t.strictSame(events.map(({ step }) => step), [undefined, undefined, { tool_call: { name: 'f' } }, undefined, undefined, undefined])
+    t.notMatch(JSON.stringify(ended), 'tool_call', 'the record has no steps')
     t.match(ended, { state: 'completed', progress: 1, seq: 6, attempt: 0, artifacts: [{ name: 'response', type: 'json', content: { answer: 'because' } }] })
     t.strictSame(ended?.messages.map(({ role, parts }) => [role, parts[0]?.text]), [['user', 'why?'], ['agent', 'because'], ['agent', 'so']])
     t.equal(ended?.completedAt, events.at(-1)?.at)
@@ -454,7 +456,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     const store = await open(t, { maxTaskChars: 20_000 })
     store.work(async (task, { emit }) => {
       const bad = [[], Array.from({ length: 1_001 }, () => ({ progress: 0 })), { state: 'working' }, { state: 'canceled' }, { progress: 2 }, { progress: NaN },
-        [{ state: 'completed' }, { delta: 'x' }], { artifact: { name: 'a', content: 1n } }] as TaskUpdate[]
+        [{ state: 'completed' }, { delta: 'x' }], { artifact: { name: 'a', content: 1n } }, { step: 1n }] as TaskUpdate[]
       for (const updates of bad) await t.rejects(emit(updates), { code: 'TASK_INVALID' })
       await t.rejects(emit({ delta: 'x'.repeat(9_000_000) }), { code: 'TASK_TOO_LARGE' })
       for (let i = 0; i < 3; i++) await emit({ delta: 'x'.repeat(6_000) })
@@ -866,7 +868,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     const got: { id: string, seq: number, tries: number, secrets: unknown }[] = []
     let fails = 2
     store.work(async (task, { emit }) => {
-      await emit({ delta: 'not told' })
+      await emit({ step: { tool_call: 'not told' } })
       await emit([{ artifact: { name: 'a', content: 1 } }, { progress: 0.5 }, { artifact: { name: 'b', content: 2 } }])
     })
     const { task } = await store.create('alice', { ...ASK, push: { id: 'p', url: 'https://a.example', settings: { kind: 'x' }, secrets: { token: 'canary' } } })

@@ -1,5 +1,5 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import type { Answer, ChatTurn, Chunk, Run, Vac } from '@polyvac/core'
+import type { Answer, ChatTurn, Chunk, Run, Step, Vac } from '@polyvac/core'
 import type { ExposedVacs, Failure, MemorySearchInput, RunQuery, Text } from '@polyvac/core/protocol'
 import { Type, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -96,6 +96,8 @@ export interface Asked {
   readonly extra: Readonly<Record<string, unknown>>
   /** Total time for the interpreter, in ms. Default: that of the plugin. */
   readonly timeoutMs?: number | undefined
+  /** Whether the request asks for steps, or the protocol always has them. What its caller sees is decided for it. */
+  readonly steps?: boolean | undefined
   readonly format: WholeFormat | StreamFormat
   /** The conversation of the question. A plugin with runs keeps the answer. */
   readonly conversation?: string | undefined
@@ -123,7 +125,8 @@ export interface Followed {
 
 /** The answer in one body. */
 export interface WholeFormat {
-  readonly toBody: (answer: Answer) => object
+  /** `steps`: those that the caller sees; undefined where it sees none. */
+  readonly toBody: (answer: Answer, steps: readonly Step[] | undefined) => object
 }
 
 /** The answer as a stream. */

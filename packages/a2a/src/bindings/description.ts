@@ -1,10 +1,11 @@
-import type { Principal } from '@polyvac/core'
+import type { Principal, StepView } from '@polyvac/core'
 import { callerFields, findSkill, HIDDEN, errorHandler, eventText, jsonText, ownerOf, parseJson, streamRoute, type ExposedVacs, traceLinks, vacsFor } from '@polyvac/core/plugin'
 import type { CreatedTask } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
 import { headersOf } from '../protocol/failure.js'
 import { idOf } from '../protocol/json-rpc.js'
+import { asksForSteps, hasSteps, stepFields, viewOfTask } from '../protocol/steps.js'
 import { idempotencyKey, lastEventId, resumePosition } from '../protocol/request-headers.js'
 import { REFUSED, taskProblem } from '../tasks/task-problem.js'
 import type { TaskService } from '../tasks/task-service.js'
@@ -80,13 +81,13 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     await streams.open(principalOf(request), reply, async stream => {
       const { task, created } = await createOrContinue(params, request)
       // a client whose connection was cut may repeat the request and resume; a new task is sent from its first event on
-      await streams.send(stream, task, created ? 0 : resumePosition(seen, task), stepEncoding(request))
+      await streams.send(stream, task, created ? 0 : resumePosition(seen, task), stepEncoding(request, viewOfTask(vacs, task, request, principalOf(request))))
     })
   })
   stream('tasks/resubscribe', async ({ taskId }, request, reply) => {
     await streams.open(principalOf(request), reply, async stream => {
       const task = await service.getTask(principalOf(request), taskId)
-      await streams.send(stream, task, resumePosition(lastEventId(request), task), stepEncoding(request))
+      await streams.send(stream, task, resumePosition(lastEventId(request), task), stepEncoding(request, viewOfTask(vacs, task, request, principalOf(request))))
     })
   })
   refuseRest()
@@ -114,10 +115,11 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
 
   /** Creates a task, finds the one that the same request created before, or continues one that asked for input. */
   async function createOrContinue (params: SendParams, request: FastifyRequest): Promise<CreatedTask> {
-    const { skillName, input = {}, clientMetadata = {}, taskId, pushNotificationConfig: push } = params
+    const { skillName, input = {}, clientMetadata = {}, metadata, taskId, pushNotificationConfig: push } = params
     const caller = principalOf(request)
     const config = push === undefined ? undefined : toNewPushConfig(push)
     const text = textOf(input)
+    const asked = asksForSteps(clientMetadata, metadata)
     if (taskId !== undefined) {
       const before = await service.getTask(caller, taskId)
       if (config !== undefined) await service.checkPush(config)
@@ -128,15 +130,16 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
         throw new InvalidParamsError('params/input/query: is missing; it answers the question of the task')
       }
       const message = { parts: [{ type: 'text' as const, text }] }
-      return { task: await service.continueTask(caller, before, message, config, task => toTask(task).state), created: false }
+      return { task: await service.continueTask(caller, before, message, config, task => toTask(task).state,
+        stepFields(findSkill(vacs, before.skill), hasSteps(before) || asked, request, caller)), created: false }
     }
     if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
-    const isKnown = findSkill(vacsFor(vacs, caller, request.log), skillName) !== undefined
+    const skill = findSkill(vacsFor(vacs, caller, request.log), skillName)
     return await service.createTask(caller, {
       skill: skillName,
-      queue: isKnown ? undefined : REFUSED,
+      queue: skill === undefined ? REFUSED : undefined,
       input,
-      metadata: Object.assign({ clientMetadata, requestId: request.id, caller: callerFields(caller) }, traceLinks(clientMetadata)),
+      metadata: Object.assign({ clientMetadata, requestId: request.id, caller: callerFields(caller) }, stepFields(skill, asked, request, caller), traceLinks(clientMetadata)),
       message: text === undefined ? undefined : { parts: [{ type: 'text', text }] },
       idempotencyKey: idempotencyKey(request)
     }, config)
@@ -150,8 +153,9 @@ function schemaOf (name: MethodName, response: object): object {
   return { operationId, summary: method.summary, tags: ['a2a'], body, response: { 200: response } }
 }
 
-function stepEncoding (request: FastifyRequest): StepEncoding {
+function stepEncoding (request: FastifyRequest, view: StepView | undefined): StepEncoding {
   return {
+    view,
     encode: ({ task, event }, isSnapshot) => {
       const frame = toFrame(task, isSnapshot ? undefined : event)
       return jsonText(`id: ${event.seq}\ndata: `, frame, '\n\n')

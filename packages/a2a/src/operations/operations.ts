@@ -1,5 +1,5 @@
-import type { Principal } from '@polyvac/core'
-import { callerFields, eventText, joinTexts, jsonText, traceLinks, vacOfSkill, vacsFor, type ExposedVacs } from '@polyvac/core/plugin'
+import type { Principal, StepView } from '@polyvac/core'
+import { callerFields, eventText, findSkill, joinTexts, jsonText, traceLinks, vacOfSkill, vacsFor, type ExposedVacs } from '@polyvac/core/plugin'
 import { contextOf, type TaskStep } from '@polyvac/runs'
 import { isTerminal, isWaiting, type CreatedTask, type TaskRecord, type UserMessage } from '@polyvac/tasks'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -11,6 +11,7 @@ import { IDEMPOTENT_SEND, type AgentExtension } from '../protocol/extensions.js'
 import { refuseField } from '../protocol/read-params.js'
 import { activeExtensions, idempotencyKey, lastEventId, resumePosition } from '../protocol/request-headers.js'
 import type { IncomingMessage, PushRequest, SendRequest, TaskRequest } from '../protocol/requests.js'
+import { asksForSteps, hasSteps, stepFields, viewOfTask } from '../protocol/steps.js'
 import type { TaskService } from '../tasks/task-service.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
 import { checkMediaTypes, checkTenant, chooseSkill } from './choose-skill.js'
@@ -134,7 +135,7 @@ export class Operations {
     const send = dialect.readSend(params)
     await streams.open(caller, reply, async stream => {
       const { task } = await this.#send(caller, send, request, keyOf(send, extensions, request))
-      await streams.send(stream, task, undefined, stepEncoding(dialect, wrap, { takesMessage: true, questionsFrom: 0, historyLength: send.historyLength }))
+      await streams.send(stream, task, undefined, stepEncoding(dialect, wrap, { takesMessage: true, questionsFrom: 0, historyLength: send.historyLength, view: viewOfTask(this.#options.vacs, task, request, caller) }))
     })
   }
 
@@ -154,7 +155,7 @@ export class Operations {
       }
       // without Last-Event-ID the present question is in the snapshot, and the stream goes on past it
       const questionsFrom = seen === undefined ? task.seq + 1 : task.seq
-      await streams.send(stream, task, resumePosition(seen, task), stepEncoding(dialect, wrap, { takesMessage: false, questionsFrom }))
+      await streams.send(stream, task, resumePosition(seen, task), stepEncoding(dialect, wrap, { takesMessage: false, questionsFrom, view: viewOfTask(this.#options.vacs, task, request, caller) }))
     })
   }
 
@@ -171,7 +172,7 @@ export class Operations {
       const { skill, input } = chooseSkill(vacs, defaultVac, tenant, message)
       const { contextId } = message
       const metadata = Object.assign({ requestId: request.id }, contextId === undefined ? undefined : { inContext: true },
-        { caller: callerFields(caller) }, traceLinks(message.metadata, send.metadata))
+        { caller: callerFields(caller) }, stepFields(skill, asksForSteps(message.metadata, send.metadata), request, caller), traceLinks(message.metadata, send.metadata))
       const task = { skill: skill.name, input, contextId, metadata, message: messageOf(message), idempotencyKey: key }
       return await service.createTask(caller, task, push)
     }
@@ -180,7 +181,8 @@ export class Operations {
     checkContinues(message, task)
     checkMediaTypes(message.parts, inputModes)
     if (push !== undefined) await service.checkPush(push)
-    return { task: await service.continueTask(caller, task, messageOf(message), push, ({ state }) => state), created: false }
+    const fields = stepFields(findSkill(vacs, task.skill), hasSteps(task) || asksForSteps(message.metadata, send.metadata), request, caller)
+    return { task: await service.continueTask(caller, task, messageOf(message), push, ({ state }) => state, fields), created: false }
   }
 
   async #getTask (caller: Principal | undefined, { tenant, id }: Pick<TaskRequest, 'tenant' | 'id'>): Promise<TaskRecord> {
@@ -205,13 +207,15 @@ interface StepOptions {
   /** Number of the first event that ends the stream if it asks for input. */
   readonly questionsFrom: number
   readonly historyLength?: number | undefined
+  readonly view: StepView | undefined
 }
 
-function stepEncoding (dialect: Dialect, wrap: EventWrap, { takesMessage, questionsFrom, historyLength }: StepOptions): StepEncoding {
+function stepEncoding (dialect: Dialect, wrap: EventWrap, { takesMessage, questionsFrom, historyLength, view }: StepOptions): StepEncoding {
   const toFirst = takesMessage ? dialect.toSendResult : dialect.toSnapshot
   const isLast = ({ event: { seq, state } }: TaskStep): boolean => state === 'input-required' && seq >= questionsFrom
   return {
     isLast,
+    view,
     takesMessage,
     encode: (step, isSnapshot) => {
       const { seq } = step.event

@@ -1,3 +1,5 @@
+import type { Step, StepView } from '@polyvac/core'
+import { stepFor } from '@polyvac/core/plugin'
 import { ARTIFACTS, contextOf, type TaskStep } from '@polyvac/runs'
 import {
   isTerminal, isWaiting, MAX_PARTIAL_CHARS,
@@ -87,6 +89,21 @@ function viewStatus (task: TaskRecord): StatusView {
   return explains ? { state, at, message: viewMessage(task, last, messages.length - 1) } : { state, at }
 }
 
+/** The state of a task with a step of its answer as the message. */
+function stepStatus ({ id, state, statusAt: at, seq }: TaskRecord, step: unknown): StatusView {
+  return { state, at, message: { id: `${id}-step-${seq}`, role: 'agent', parts: [{ type: 'data', data: { step } }] } }
+}
+
+/** What the reader of a stream sees of an event; undefined where it is only a step that it does not see. */
+export function seenStep (taskStep: TaskStep, view: StepView | undefined): TaskStep | undefined {
+  const { task, event } = taskStep
+  if (event.step === undefined) return taskStep
+  const { step, ...others } = event
+  if (view !== undefined) return view === 'all' ? taskStep : { task, event: { ...others, step: stepFor(view, step as Step) } }
+  const { seq: _seq, at: _at, ...rest } = others
+  return Object.keys(rest).length === 0 ? undefined : { task, event: others }
+}
+
 /** The answer of a task that is a message instead of artifacts; undefined for any other. */
 export function messageAnswer (task: TaskRecord): MessageView | undefined {
   return task.state === 'completed' ? viewStatus(task).message : undefined
@@ -97,8 +114,9 @@ export function messageAnswer (task: TaskRecord): MessageView | undefined {
  * @param hasText whether its reader has the text that was streamed before
  */
 export function viewStep ({ task, event }: TaskStep, hasText = true): EventView[] {
-  const { delta, artifact, state, message, progress, usage } = event
+  const { delta, artifact, state, message, progress, usage, step } = event
   const events: EventView[] = []
+  if (step !== undefined && hasText) events.push({ kind: 'status', status: stepStatus(task, step), metadata: undefined })
   if (delta !== undefined) {
     const text = task.messages.at(-1)?.parts[0]?.text ?? ''
     const append = text.length > delta.length

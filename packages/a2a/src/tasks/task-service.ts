@@ -49,15 +49,15 @@ export class TaskService {
 
   /**
    * Answers the question of a task, which goes on with the scopes of this caller. `stateName` gives the name of its
-   * state in the dialect.
+   * state in the dialect, and `fields` more metadata of the task.
    * @throws A2A_TASK_NOT_FOUND, A2A_TASK_NOT_WAITING
    */
   async continueTask (caller: Caller, before: TaskRecord, message: UserMessage, push: NewPushConfig | undefined,
-    stateName: (task: TaskRecord) => string): Promise<TaskRecord> {
+    stateName: (task: TaskRecord) => string, fields?: object): Promise<TaskRecord> {
     const { owner, id, seq } = before
     // first, because one config too many refuses the request, and an accepted message cannot be withdrawn
     if (push !== undefined) await this.#store.setPush(owner, id, { ...madeBy(caller, push), after: seq })
-    const { outcome, task } = await this.tasks.continue(caller, before, message)
+    const { outcome, task } = await this.tasks.continue(caller, before, message, fields)
     if (outcome === 'not-found') throw new NoSuchTaskError()
     if (outcome === 'not-waiting') throw new NotWaitingError(stateName(task))
     return task

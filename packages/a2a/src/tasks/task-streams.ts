@@ -1,4 +1,4 @@
-import type { Principal } from '@polyvac/core'
+import type { Principal, StepView } from '@polyvac/core'
 import {
   commentText, deadlineSignal, joinTexts, releaseContext, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
 } from '@polyvac/core/plugin'
@@ -6,6 +6,7 @@ import type { CallerTasks, TaskStep } from '@polyvac/runs'
 import { isTerminal, isWaiting, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
 import { STREAM_WAIT_TIME } from '../options.js'
+import { seenStep } from '../protocol/task-view.js'
 import { withoutTask } from './message-streams.js'
 import type { StreamPlace, StreamQuota } from './stream-quota.js'
 
@@ -29,6 +30,8 @@ export interface StepEncoding extends Pick<EventEncoding<TaskStep>, 'onFailure'>
    * new.
    */
   readonly encode: (step: TaskStep, isSnapshot: boolean) => Text
+  /** What the reader sees of the steps of the answer. */
+  readonly view: StepView | undefined
   /** Whether the reader may get a message instead of the task, which is new. */
   readonly takesMessage?: boolean | undefined
   /** Whether the stream ends with this step although the task goes on. */
@@ -83,7 +86,7 @@ export class TaskStreams {
   /** Sends the events after number `after`, or the task as it stands where it is undefined, and then the live ones. */
   send (stream: TaskStream, task: TaskRecord, after: number | undefined, encoding: StepEncoding): Promise<void> {
     const { reply, place, signal } = stream
-    const { encode, isLast, onFailure, takesMessage = false } = encoding
+    const { encode, isLast, onFailure, view, takesMessage = false } = encoding
     const { tasks, stallMs } = this.#options
     const { seq } = task
     releaseContext()
@@ -91,8 +94,10 @@ export class TaskStreams {
     let before = RETRY
     const steps = tasks.follow(task, after ?? seq - 1, signal, isLast)
     return sendEvents(reply, withHint(takesMessage ? withoutTask(steps) : steps, signal), {
-      encode: step => {
-        if (step === undefined) return CLOSING
+      encode: taskStep => {
+        if (taskStep === undefined) return CLOSING
+        const step = seenStep(taskStep, view)
+        if (step === undefined) return ''
         const text = encode(step, after === undefined && (step.event.seq === seq || before !== ''))
         place.hold(text.length)
         if (before === '' || text === '') return text

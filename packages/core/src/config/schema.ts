@@ -37,6 +37,9 @@ export const VacConfig = Type.Object({
   embed: Type.Optional(Type.String({
     minLength: 1, description: 'model that embeds the documents of folders, or `auto`; absent: searches compare only words'
   })),
+  steps: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('names'), Type.Literal('off')], {
+    description: 'what callers see of the steps of an answer; `names` (default): of tools their names and durations, contents only with the scope `admin`'
+  })),
   openai: Type.Optional(Type.Object({
     base_url: Type.Optional(Type.String({ description: 'OpenAI-compatible server, e.g. http://127.0.0.1:11434/v1' })),
     api_key: Type.Optional(Type.String({ description: 'sent to that server as a bearer token' })),

@@ -2,12 +2,17 @@ import type { InterpreterCallback, InterpreterExtra } from '../vac/interpreter.j
 import type { VacConfig } from '../config/schema.js'
 import { BoundLog, silentLog, type InterpreterLog, type Log } from '../basics/log.js'
 import type { CallTool, ToolAccess } from '../vac/tools.js'
+import type { StepView } from '../vac/step.js'
 import type { VacCall } from '../vac/vac.js'
 
 /** What is created for an interpreter at first use. */
 export interface OnDemand {
   readonly signal: AbortSignal
   readonly callback: InterpreterCallback
+  /** What the reader sees of steps. */
+  readonly view: StepView | undefined
+  /** Executes a call of a tool as a step of the answer. */
+  callTool<T> (server: string, tool: string, args: unknown, work: () => Promise<T>): Promise<T>
 }
 
 const RUN = Symbol('run')
@@ -27,13 +32,18 @@ export function makeExtra (call: VacCall, vac: VacConfig, tools: ToolAccess, run
   extra.principal = call.principal
   const { callTool, listTools } = tools
   const { principal } = call
-  const isBound = principal !== undefined && callTool !== undefined
-  extra.callTool = isBound ? (...[server, tool, args, options]: Parameters<CallTool>) => callTool(server, tool, args, { signal: options?.signal, principal }) : callTool
-  extra.listTools = isBound && listTools !== undefined ? () => listTools({ principal }) : listTools
+  extra.callTool = callTool && ((...[server, tool, args, options]: Parameters<CallTool>) => run.callTool(server, tool, args, () =>
+    callTool(server, tool, args, principal === undefined ? options : { signal: options?.signal, principal })))
+  extra.listTools = principal !== undefined && callTool !== undefined && listTools !== undefined ? () => listTools({ principal }) : listTools
   extra[RUN] = run
   Object.defineProperty(extra, 'signal', SIGNAL)
   Object.defineProperty(extra, 'callback', CALLBACK)
   return extra as unknown as InterpreterExtra
+}
+
+/** What the reader of an interpreter's answer sees of steps, for a thread that runs the interpreter. */
+export function viewOf (extra: InterpreterExtra): StepView | undefined {
+  return (extra as unknown as Held)[RUN].view
 }
 
 /**

@@ -1,12 +1,13 @@
 import { normaliseAnswer } from '../vac/answer.js'
 import { Deadline } from './deadline.js'
-import { hasAnswer, toChunk } from '../vac/chunk.js'
+import { hasAnswer, toChunk, type StepReader } from '../vac/chunk.js'
 import { makeExtra, type OnDemand } from './extra.js'
 import { interpreterFailure, reasonOf, signInRequest } from './failure.js'
 import { isThenable, iteratorOf, leave, type Source } from './source.js'
 import { cutText, isLargeText } from '../limits/json-pieces.js'
 import { holdText, KeptText } from './kept-text.js'
 import { PushedText } from './pushed-text.js'
+import { RunSteps } from './run-steps.js'
 import { DEFAULT_LIMITS, type RunLimits } from './run-limits.js'
 import { guardCall, inCall, isTracking, type GuardedCall } from './stray-errors.js'
 import { observeCall, type ObservedCall } from '../telemetry/observe-call.js'
@@ -21,6 +22,7 @@ import type { VacConfig } from '../config/schema.js'
 import type { LinkedNode } from '../basics/linked-set.js'
 import type { Log } from '../basics/log.js'
 import type { ToolAccess } from '../vac/tools.js'
+import type { Step, StepKind, StepView } from '../vac/step.js'
 import type { Answer, Chunk, Progress } from '../vac/vac.js'
 
 /** Longest time in ms that ready chunks may block the event loop: an endless source must not hide a disconnect. */
@@ -47,7 +49,7 @@ type Pulled = { readonly result: IteratorResult<unknown> } | { readonly err: unk
  * interpreter's items and its pushed text in the order in which they came; one reader waits at a time. What a short
  * call does not use (signal, timer, pushed text, handlers) is created at first use.
  */
-export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedCall {
+export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedCall, StepReader {
   readonly #run: Run
   readonly #call: PlacedCall
   #state: 'new' | 'running' | 'over' = 'new'
@@ -63,6 +65,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #observed: ObservedCall | undefined
   #stop: AbortController | undefined
   #pushed: PushedText | undefined
+  #steps: RunSteps | undefined
   #aborted = false
   /** Why the run was aborted, for a signal that is created after that. */
   #reason: unknown
@@ -73,6 +76,8 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #reject: ((err: unknown) => void) | undefined
   /** The item or the end of the source that came while no reader waited. */
   #pulled: Pulled | undefined
+  /** What had been pushed before it. */
+  #mark: number | undefined
   #pulling = false
   /** Whether the source has yet to close. */
   #leaving = false
@@ -143,13 +148,43 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   }
 
   get callback (): InterpreterCallback {
+    return this.#queue.callback
+  }
+
+  get view (): StepView | undefined {
+    return this.#call.steps
+  }
+
+  callTool<T> (server: string, tool: string, args: unknown, work: () => Promise<T>): Promise<T> {
+    return this.#call.hasRemoteTools === true ? work() : this.#stepsOf().call(server, tool, args, work)
+  }
+
+  get #queue (): PushedText {
     if (this.#pushed === undefined) {
       const { maxUnreadChars } = this.#limits
       const overflow = (err: Error = new VacBufferFullError(JSON.stringify(this.#run.vac), maxUnreadChars)): void => this.#abort(err)
       this.#pushed = new PushedText(maxUnreadChars, holdText(this.#call.principal?.owner), () => this.#feed(), overflow)
       if (this.#state === 'over') this.#pushed.close()
     }
-    return this.#pushed.callback
+    return this.#pushed
+  }
+
+  readStep (kind: StepKind, given: unknown): Step | undefined {
+    return this.#stepsOf().read(kind, given)
+  }
+
+  /** Made at the first step. */
+  #stepsOf (): RunSteps {
+    const { steps: view, log, hasRemoteTools } = this.#call
+    this.#steps ??= new RunSteps({
+      vac: this.vac,
+      view,
+      limits: this.#limits,
+      // the run of the main thread logs them
+      log: hasRemoteTools === true ? undefined : log,
+      push: (step, chars) => this.#queue.pushStep({ step, chars })
+    })
+    return this.#steps
   }
 
   get #limits (): RunLimits {
@@ -215,12 +250,15 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       if (++this.#count % CLOCK_EVERY === 0 && performance.now() - this.#burstStart > MAX_BURST_MS) return this.#breathe()
       if (this.#failure !== undefined) return this.#fail(this.#failure.err)
       if (this.#rest !== '') return this.#sendPiece()
-      const token = this.#pushed?.take()
+      const token = this.#pushed?.take(this.#mark)
       if (token !== undefined) {
-        this.#give(token)
+        this.#give(typeof token === 'string' ? token : token.step)
+      } else if (this.#steps !== undefined && this.#pulled !== undefined && this.#mark === undefined && this.#steps.endCalls()) {
+        // calls of tools that have not ended get their results before the Answer
+        continue
       } else if (this.#pulled !== undefined) {
         const pulled = this.#pulled
-        this.#pulled = undefined
+        this.#pulled = this.#mark = undefined
         if ('result' in pulled) this.#read(pulled.result)
         else {
           const request = signInRequest(pulled.err)
@@ -282,13 +320,16 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   /** Keeps an item for the reader. The timeout ends with the interpreter: its reader may be slow. */
   #hold (pulled: Pulled): void {
     this.#pulled = pulled
-    if ('err' in pulled || pulled.result.done === true) this.#deadline?.clear()
+    const isLast = 'err' in pulled || pulled.result.done === true
+    if (isLast) this.#deadline?.clear()
+    // what an interpreter pushes until it is read comes before its end
+    this.#mark = isLast ? undefined : this.#pushed?.mark ?? 0
   }
 
   #read ({ done, value }: IteratorResult<unknown>): void {
     try {
       if (done === true) return this.#finish(value)
-      const chunk = toChunk(this.#run.vac, value)
+      const chunk = toChunk(this.#run.vac, value, this)
       if (typeof chunk === 'string' && chunk.length > this.#limits.maxAnswerChars) throw this.#longerThan('a chunk')
       if (chunk === undefined) this.#outcome = value
       else this.#give(chunk)
@@ -297,10 +338,15 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     }
   }
 
-  #give (chunk: string | Progress): void {
+  #give (chunk: string | Progress | Step): void {
     if (typeof chunk === 'string') this.#giveText(this.#pairs.push(chunk))
-    else if (this.#whole) this.#call.onProgress?.(chunk)
+    else if (this.#whole) this.#report(chunk)
     else this.#settle({ done: false, value: chunk })
+  }
+
+  #report (chunk: Progress | Step): void {
+    if ('progress' in chunk) this.#call.onProgress?.(chunk)
+    else this.#call.onStep?.(chunk)
   }
 
   #giveText (text: string): void {
@@ -346,6 +392,8 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     }
     const answer = normaliseAnswer(vac, outcome, this.#kept.text, this.#limits.maxObjectChars)
     if (truncated) answer.metadata = { ...answer.metadata, truncated: true }
+    const left = this.#call.steps === undefined ? 0 : this.#steps?.leftOut ?? 0
+    if (left > 0) answer.metadata = { ...answer.metadata, steps_left_out: left }
     // readers of text get an answer that was not streamed, too
     const text = this.#kept.seen === 0 && this.#call.streamedOnly !== true ? answer.answer : half
     if (text !== '' && !this.#whole) {

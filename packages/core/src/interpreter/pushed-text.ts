@@ -1,19 +1,29 @@
 import { isAnswerObject } from '../vac/chunk.js'
 import { BYTES_PER_CHAR, type HeldBytes } from '../limits/memory-budget.js'
 import type { InterpreterCallback } from '../vac/interpreter.js'
+import type { Step } from '../vac/step.js'
 
 /** Awaited pushes wait while more characters than this are unread: back-pressure. */
 const HIGH_WATER_CHARS = 64 * 1024
 
-/** The text that an interpreter pushes by callback, until it is read. */
+/** A step in its place among the text. */
+export interface PushedStep {
+  readonly step: Step
+  readonly chars: number
+}
+
+/** The text that an interpreter pushes by callback, and the steps of its tools, until they are read. */
 export class PushedText {
   readonly callback: InterpreterCallback
   /** The argument of `on_llm_end`. */
   ended: unknown
-  // @keyed none: a list in order, of the unread text of one answer; maxUnreadChars, counted in the memory budget of
-  //   its owner
-  readonly #tokens: string[] = []
+  // @keyed none: a list in order, of the unread text and steps of one answer; maxUnreadChars, counted in the memory
+  //   budget of its owner
+  readonly #tokens: Array<string | PushedStep> = []
   #taken = 0
+  /** All that were pushed, and all that were taken. */
+  #pushedCount = 0
+  #takenCount = 0
   #unread = 0
   // @keyed none: a list in order, of the pushes of one interpreter that wait for the reader
   #writers: Array<() => void> = []
@@ -35,11 +45,15 @@ export class PushedText {
     this.callback = { on_llm_new_token: push, on_llm_end: finish, async_on_llm_new_token: push, async_on_llm_end: finish }
   }
 
-  /** The next token, or undefined where all is read. */
-  take (): string | undefined {
-    if (this.#taken === this.#tokens.length) return undefined
-    const token = this.#tokens[this.#taken++] as string
-    this.#unread -= token.length
+  /** What was pushed until now: the place of what the interpreter yields next to it. */
+  get mark (): number { return this.#pushedCount }
+
+  /** The next text or step, of those before a mark; undefined where all is read. */
+  take (mark = Infinity): string | PushedStep | undefined {
+    if (this.#taken === this.#tokens.length || this.#takenCount >= mark) return undefined
+    const token = this.#tokens[this.#taken++]!
+    this.#takenCount++
+    this.#unread -= sizeOf(token)
     if (this.#taken === this.#tokens.length) this.#tokens.length = this.#taken = 0
     if (this.#unread <= HIGH_WATER_CHARS) this.#release()
     return token
@@ -53,8 +67,7 @@ export class PushedText {
 
   #push (token: string): Promise<void> {
     if (this.#closed || token === '') return Promise.resolve()
-    this.#tokens.push(token)
-    this.#unread += token.length
+    this.#add(token)
     if (this.#unread > this.maxUnread) this.onOverflow()
     else if (this.#unread > HIGH_WATER_CHARS && !this.held.tryResize(this.#unread * BYTES_PER_CHAR)) this.onOverflow(this.held.refusal())
     else this.onText()
@@ -62,8 +75,28 @@ export class PushedText {
     return new Promise(resolve => { this.#writers.push(resolve) })
   }
 
+  /** Adds a step; false where there is no room for it. A step never fails the answer. */
+  pushStep (step: PushedStep): boolean {
+    if (this.#closed) return true
+    const unread = this.#unread + step.chars
+    if (unread > this.maxUnread || (unread > HIGH_WATER_CHARS && !this.held.tryResize(unread * BYTES_PER_CHAR))) return false
+    this.#add(step)
+    this.onText()
+    return true
+  }
+
+  #add (token: string | PushedStep): void {
+    this.#tokens.push(token)
+    this.#pushedCount++
+    this.#unread += sizeOf(token)
+  }
+
   #release (): void {
     this.held.release()
     if (this.#writers.length > 0) for (const resolve of this.#writers.splice(0)) resolve()
   }
+}
+
+function sizeOf (token: string | PushedStep): number {
+  return typeof token === 'string' ? token.length : token.chars
 }

@@ -20,6 +20,13 @@ export interface RunLimits {
   readonly maxObjectChars: number
   /** Most text an interpreter may push by callback, without awaiting, ahead of the reader. Default 16 Mi. */
   readonly maxUnreadChars: number
+  /**
+   * Most steps of an answer, where the pieces of a reasoning count as one. Past it they are left out, and counted in
+   * `metadata.steps_left_out`. Default 1,000.
+   */
+  readonly maxSteps: number
+  /** Most JSON of the steps of an answer, in characters; past it tools keep only their names. Default 4 Mi. */
+  readonly maxStepChars: number
 }
 
 /** Bounds and defaults of the limits. */
@@ -27,7 +34,9 @@ export const RUN_LIMITS = {
   maxAnswerChars: integer(16 * 1024 * 1024),
   maxStreamedChars: integer(256 * 1024),
   maxObjectChars: integer(MAX_OBJECT_CHARS),
-  maxUnreadChars: integer(16 * 1024 * 1024)
+  maxUnreadChars: integer(16 * 1024 * 1024),
+  maxSteps: integer(1_000),
+  maxStepChars: integer(4 * 1024 * 1024)
 } satisfies OptionRules<RunLimits>
 
 /** The limits of runs that set none. */

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
 import { InterpreterModuleError, VacBusyError, WorkerOptionsError } from '../basics/errors.js'
 import { RESERVED_EXTRA } from '../vac/interpreter.js'
+import { viewOf } from './extra.js'
 import type { FromWorker, ThreadFailure, ToolFailure, ToWorker, WorkerJob } from './worker-thread.js'
 import { MAX_LOAD_MS, type Interpreters } from './module.js'
 import { isRecord } from '../basics/is-record.js'
@@ -91,7 +92,8 @@ export async function workerInterpreter (module: string, folder: string,
     let failure: { err: unknown } | undefined
     const { protocol, principal, vac: config, callTool, listTools, log } = extra
     const caller = { protocol, principal, hasTools: { callTool: callTool !== undefined, listTools: listTools !== undefined } }
-    const call = { export: name, vac, config, question, history, extra: fields, ...caller, port: port2, unread }
+    const steps = viewOf(extra)
+    const call = { export: name, steps, vac, config, question, history, extra: fields, ...caller, port: port2, unread }
     const done = pool.run({ module, folder, call }, { signal, transferList: [port2] }).catch((err: unknown) => {
       failure = { err }
       stop.abort()

@@ -1,11 +1,13 @@
 // Runs inside a worker thread of worker-interpreter.ts: one call at a time, its chunks sent out as they are made.
 import type { MessagePort } from 'node:worker_threads'
 import { isForCaller, statusOf } from '../basics/create-error.js'
+import { isStep } from '../vac/chunk.js'
 import { loadInterpreters, type Interpreters } from './module.js'
 import { runInterpreter } from './run-interpreter.js'
 import type { VacConfig } from '../config/schema.js'
 import type { Log } from '../basics/log.js'
 import type { CallTool, ListTools, ToolAccess } from '../vac/tools.js'
+import type { StepView } from '../vac/step.js'
 import type { Chunk, ChatTurn, Principal, Protocol } from '../vac/vac.js'
 
 /** A job for the thread: a call, or, without `call`, the names of the module's exports. */
@@ -18,6 +20,7 @@ export interface WorkerJob {
     readonly config: VacConfig
     readonly question: string
     readonly history: ChatTurn[]
+    readonly steps: StepView | undefined
     readonly extra: Record<string, unknown>
     readonly protocol: Protocol
     readonly principal: Principal | undefined
@@ -73,6 +76,8 @@ export default async function work ({ module, folder, call }: WorkerJob): Promis
   }, {
     question: call.question,
     history: call.history,
+    steps: call.steps,
+    hasRemoteTools: true,
     extra: call.extra,
     protocol: call.protocol,
     principal: call.principal,
@@ -82,7 +87,7 @@ export default async function work ({ module, folder, call }: WorkerJob): Promis
   })
   try {
     for await (const chunk of run) {
-      const size = typeof chunk === 'string' ? chunk.length : 64
+      const size = typeof chunk === 'string' ? chunk.length : isStep(chunk) ? JSON.stringify(chunk).length : 64
       port.postMessage({ chunk, size } satisfies FromWorker)
       let waiting = Atomics.add(unread, 0, size) + size
       while (waiting > UNREAD_HIGH_WATER_CHARS) {

@@ -83,6 +83,8 @@ export interface PlacedCall extends VacCall {
   readonly place?: CallPlace | undefined
   /** Whether a stream has only text that was streamed, and not that of an answer at its end. */
   readonly streamedOnly?: boolean | undefined
+  /** Whether another run, of the main thread, calls the tools and has their steps. */
+  readonly hasRemoteTools?: boolean | undefined
 }
 
 // @keyed none: the keys are requests in progress, and an entry ends with its request

@@ -163,12 +163,14 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     // a VAC with its own stream interpreter does not answer with the shared static one
     const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
     const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, listTools, limits, admit })
+    const takes = stream.takes ?? stream.openai
     const [streamed, asked] = [run(stream), run(ask)]
     built.set(name, {
       name,
       config,
       memory: own.memory,
-      openai: stream.openai,
+      takes,
+      openai: takes,
       asksOnce: ask !== stream,
       stream: call => runInterpreter(streamed, call),
       ask: call => askInterpreter(asked, call)

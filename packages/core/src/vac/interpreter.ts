@@ -1,4 +1,5 @@
 import type { InterpreterLog } from '../basics/log.js'
+import type { InterpreterStep, Step } from './step.js'
 import type { CallTool, ListTools } from './tools.js'
 import type { ChatTurn, Principal, Progress, Protocol } from './vac.js'
 import type { VacConfig } from '../config/schema.js'
@@ -19,8 +20,8 @@ export interface FinalAnswer {
   /** Over A2A 0.3 and 1.0 `answer` is sent as a message, and no task is kept. For small talk. */
   readonly as_message?: boolean | undefined
   /**
-   * Calls of tools of the request, in a chat completion of OpenAI to an interpreter that takes `tools`: `{ id, name,
-   * input }`. The client calls them, and asks again with the results in the history.
+   * Calls of tools that the request brought, to an interpreter that takes `tools`: `{ id, name, input }`. The client
+   * calls them, and asks again with the results in the history.
    */
   readonly tool_calls?: readonly unknown[] | undefined
   readonly [key: string]: unknown
@@ -29,6 +30,10 @@ export interface FinalAnswer {
 /** Ends an answer with a question back to the caller; under A2A the task becomes `input-required`. */
 export interface InputRequired {
   readonly input_required: string
+  /** JSON Schema of the reply, for protocols that show a form. */
+  readonly input_schema?: Readonly<Record<string, unknown>> | undefined
+  /** What the caller may reply, for protocols that show buttons. */
+  readonly choices?: readonly unknown[] | undefined
   readonly [key: string]: unknown
 }
 
@@ -42,7 +47,7 @@ export interface AuthRequired {
 }
 
 export type InterpreterResult = FinalAnswer | InputRequired | AuthRequired | string
-export type InterpreterChunk = string | Progress | FinalAnswer | InputRequired | AuthRequired
+export type InterpreterChunk = string | Progress | InterpreterStep | Step | FinalAnswer | InputRequired | AuthRequired
 
 /** Text by callback. Await the returned promise: it resolves when the reader has caught up. */
 export interface InterpreterCallback {
@@ -66,6 +71,8 @@ export interface InterpreterExtra {
   /** Lists the tools that `callTool` can call; undefined in an application without a gateway. */
   readonly listTools: ListTools | undefined
   readonly callback: InterpreterCallback
+  /** What is particular to the protocol of the request, such as the parameters of a chat completion. */
+  readonly request?: unknown
   readonly [key: string]: unknown
 }
 
@@ -86,10 +93,12 @@ export interface Interpreter {
     | InterpreterResult
     | void
   /**
-   * The parameters of OpenAI's chat completions that it reads from `extra.openai`, such as `tools`, `response_format`,
-   * `stop`, `logprobs`, and `images`, `audio` and `files` in messages. Requests with others are refused, except `tools`
-   * that it may leave unused.
+   * What it takes besides text: `tools` of the caller, `images`, `audio`, `files`, `json_schema` for the form of its
+   * answer, `context`, `state`, and names of OpenAI's parameters that it reads from `extra.request`, such as `stop`.
+   * What it does not take is ignored, except where the caller insists: that is refused.
    */
+  takes?: readonly string[]
+  /** The same; the next minor version drops it. */
   openai?: readonly string[]
 }
 

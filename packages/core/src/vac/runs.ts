@@ -1,4 +1,5 @@
 import type { AbortSignalLike } from '../basics/light-abort.js'
+import type { StepView } from './step.js'
 import type { Answer, ChatTurn, Chunk, Principal, Vac } from './vac.js'
 
 /** The states of a run, as callers read them. */
@@ -30,6 +31,8 @@ export interface RunCaller {
   readonly principal: Principal | undefined
   /** A caller without an identity on this machine: the one user of a local service. Others cannot list runs. */
   readonly isLocal: boolean
+  /** Whether it may administer: then it sees inputs, outputs and errors of tools. */
+  readonly isAdmin: boolean
 }
 
 export interface NewRun {
@@ -45,6 +48,8 @@ export interface NewRun {
   /** Whether the answer is asked for in one piece: then the vac interpreter gives it, where there is one. */
   readonly isWhole: boolean
   readonly conversation?: string | undefined
+  /** What its caller sees of steps, which no reader sees more of. Undefined: none are kept. */
+  readonly steps?: StepView | undefined
   /** An idempotency key of the caller, with what its request must have in common with the first one. */
   readonly key?: { readonly name: string, readonly request: unknown } | undefined
   /** What a run of the same conversation that has not ended means. Default: nothing. */

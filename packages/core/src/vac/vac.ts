@@ -1,5 +1,6 @@
 import type { SourceDocument, Answer } from './schemas.js'
 import type { VacConfig } from '../config/schema.js'
+import type { Step, StepView } from './step.js'
 import type { Memory } from './memory.js'
 import type { AbortSignalLike } from '../basics/light-abort.js'
 import type { Log } from '../basics/log.js'
@@ -32,10 +33,10 @@ export interface Progress {
 }
 
 /**
- * An item of an answer stream: text as it comes, progress, and as the last item the whole Answer. The Answer's `answer`
- * is the complete text, not a remainder.
+ * An item of an answer stream: text as it comes, progress, steps for a call with `steps`, and as the last item the
+ * whole Answer. The Answer's `answer` is the complete text, not a remainder.
  */
-export type Chunk = string | Progress | Answer
+export type Chunk = string | Progress | Step | Answer
 
 /** One question to a VAC, the same in every protocol. */
 export interface VacCall {
@@ -49,6 +50,10 @@ export interface VacCall {
   readonly timeoutMs?: number | undefined
   /** Receives the progress of `ask`, which a stream has among its chunks. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** What the reader sees of steps, such as calls of tools. Default: none, and a stream has none. */
+  readonly steps?: StepView | undefined
+  /** Receives the steps of `ask`, which a stream has among its chunks. */
+  readonly onStep?: ((step: Step) => void) | undefined
   readonly log?: Log | undefined
   readonly principal?: Principal | undefined
   readonly protocol?: Protocol | undefined
@@ -67,7 +72,9 @@ export interface Vac {
   ask (call: VacCall): Promise<Answer>
   /** False: `ask` collects the stream, and has no separate interpreter. */
   readonly asksOnce?: boolean | undefined
-  /** What the interpreter takes of OpenAI's parameters; see `Interpreter`. */
+  /** What the interpreter takes besides text; see `Interpreter`. */
+  readonly takes?: readonly string[] | undefined
+  /** The same; the next minor version drops it. */
   readonly openai?: readonly string[] | undefined
   /** The VAC's knowledge base, when `memory` is configured. */
   readonly memory?: Memory | undefined

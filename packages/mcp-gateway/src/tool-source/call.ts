@@ -172,7 +172,10 @@ class SourceOptions implements CallOptions {
     return { elicitation, sampling, roots, extensions: { [TASKS_EXTENSION]: tasks, [UI_EXTENSION]: ui } }
   }
 
-  readonly onProgress = (progress: CallProgress): void => { this.#context.progress(progress)?.catch(() => {}) }
+  readonly onProgress = ({ progress, total, message }: CallProgress): void => {
+    // without `_meta` of the upstream server
+    this.#context.progress({ progress, total, message })?.catch(() => {})
+  }
 
   readonly onMessage = (message: LogMessage): void => { this.#context.message?.(message as never)?.catch(() => {}) }
 }

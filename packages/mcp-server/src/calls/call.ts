@@ -1,5 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
-import { CallAbortedError, isRecord, isSent, KEEP_ALIVE_MS, LightAbort, type AbortSignalLike, type CallPlace, type Disconnects } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, isSent, KEEP_ALIVE_MS, LightAbort, mayAdminister, type AbortSignalLike, type CallPlace, type Disconnects } from '@polyvac/core/plugin'
 import {
   LOG_LEVELS,
   type CallProgress, type ClientCapabilities, type Era, type InputRequests, type InputResponses, type LogLevel,
@@ -94,13 +94,15 @@ export abstract class Call implements CallContext {
   /** Checks the headers of a call to a tool. @throws RpcError */
   checkTool (_entry: Entry<ToolDefinition>): void {}
 
-  progress ({ progress, total, message }: CallProgress): Promise<void> | undefined {
+  mayAdminister (): boolean { return mayAdminister(this.request, this.principal) }
+
+  progress ({ progress, total, message, _meta }: CallProgress): Promise<void> | undefined {
     const { progressToken } = this.meta ?? {}
     if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined
     if (this.#isOver || !(progress > this.#progress)) return undefined
     this.#progress = progress
     if (this.response.stream?.hasGap === true) this.#progressAt = performance.now()
-    return this.notify('notifications/progress', { progressToken, progress, total, message })
+    return this.notify('notifications/progress', { progressToken, progress, total, message, _meta })
   }
 
   message ({ level, logger, data }: LogMessage): Promise<void> | undefined {

@@ -1,9 +1,9 @@
-import { isAnswer, type Answer, type ChatTurn, type Progress } from '@polyvac/core'
+import type { Answer, ChatTurn, Progress, Step, StepView, Vac } from '@polyvac/core'
 import {
-  askedBack, CallRecord, placedMemory, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings, usageOf,
-  type MemorySearchInput, type MemorySearchResult, type PlacedCall, type QueryInput, type Skill, type StreamInput
+  askedBack, CallRecord, encodeChunk, placedMemory, queryResult, questionOf, searchMemory, skillFailure, sourceLines, stepsFor, streamResult, streamSettings, usageOf,
+  type ByKind, type MemorySearchInput, type MemorySearchResult, type PlacedCall, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
-import { USAGE } from '@polyvac/mcp-protocol'
+import { STEPS, USAGE } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
 import type { CallContext, ToolResult as Result } from '../tool-source.js'
 import { askForReply, canReply, readTurns } from './vac-dialogue.js'
@@ -40,7 +40,9 @@ async function converse (
   const timeoutMs = timeout === undefined ? defaultMs : timeout * 1000
   const progress = new VacProgress(context)
   const onProgress = (report: Progress): void => { progress.report(report)?.catch(() => {}) }
-  const call = { extra, signal, timeoutMs, log, principal, onProgress, protocol: 'mcp' as const, place }
+  const onStep = (step: Step): void => { progress.step(step)?.catch(() => {}) }
+  const steps = stepsOf(skill.vac, context)
+  const call = { extra, signal, timeoutMs, log, principal, onProgress, onStep, steps, protocol: 'mcp' as const, place }
   const run = skill.kind === 'stream' ? streamer(skill, progress, record) : async (call: PlacedCall) => record.answered(await skill.vac.ask(call))
   let turns: readonly ChatTurn[] = readTurns(context)
   for (;;) {
@@ -69,15 +71,35 @@ async function converse (
 /** Asks for a stream and sends its text as progress. A caller that reads slowly slows the interpreter down. */
 function streamer ({ vac }: Skill, progress: VacProgress, record: CallRecord): (call: PlacedCall) => Promise<Answer> {
   return async call => {
+    let answer: Answer | undefined
+    const step = (step: Step): Promise<void> | undefined => progress.step(step)
+    const table: ByKind<Promise<void> | undefined> = {
+      text: text => progress.text(text),
+      // clients join the messages of this tool to the text, so what an interpreter reports has none
+      progress: chunk => progress.report({ progress: chunk.progress }),
+      answer: chunk => { answer = chunk; return undefined },
+      tool_call: step,
+      tool_result: step,
+      reasoning: step,
+      source: step,
+      data: step,
+      file: step
+    }
     for await (const chunk of vac.stream(call)) {
       record.chunk(chunk)
-      if (typeof chunk === 'string') await progress.text(chunk)
-      else if (isAnswer(chunk)) return chunk
-      // clients join the messages of this tool to the text, so what an interpreter reports has none
-      else await progress.report({ progress: chunk.progress })
+      await encodeChunk(table, chunk)
+      if (answer !== undefined) return answer
     }
     throw new Error('the stream of a VAC ended without an answer')
   }
+}
+
+/** What the caller sees of steps, which come with progress: only where it asks for that. */
+function stepsOf ({ config }: Vac, context: CallContext): StepView | undefined {
+  const { meta } = context
+  // a task has no connection
+  if (meta?.progressToken === undefined || context.mayAdminister === undefined) return undefined
+  return stepsFor(config, meta[STEPS] === true, () => context.mayAdminister!())
 }
 
 /** What a caller does next about a question in a result. */

@@ -1,4 +1,5 @@
-import type { Progress } from '@polyvac/core'
+import type { Progress, Step } from '@polyvac/core'
+import { STEP } from '@polyvac/mcp-protocol'
 import type { CallContext } from '../tool-source.js'
 
 /** The smallest share that is sent; a total must be finite. */
@@ -19,6 +20,11 @@ export class VacProgress {
   text (text: string): Promise<void> | undefined {
     this.#sent += text.length
     return this.#context.progress({ progress: this.#sent, message: text })
+  }
+
+  step (step: Step): Promise<void> | undefined {
+    this.#sent++
+    return this.#context.progress({ progress: this.#sent, _meta: { [STEP]: step } })
   }
 
   report ({ progress, message }: Progress): Promise<void> | undefined {

@@ -1,11 +1,11 @@
-import type { Answer } from '@polyvac/core'
+import type { Answer, Step } from '@polyvac/core'
 import { queryResult, searchMemory, streamResult, type MemorySearchInput } from '@polyvac/core/plugin'
 import type { TaskHandler, TaskRecord, TaskStore } from '@polyvac/tasks'
 import { ARTIFACTS } from '../outcome/artifact-names.js'
 import { finish } from '../outcome/finish.js'
 import { isMessage, messageText } from '../outcome/message-text.js'
 import type { Run } from './run.js'
-import { streamAnswer, type AnswerWriter } from './stream-answer.js'
+import { AnswerWriter, streamAnswer } from './stream-answer.js'
 import { taskRunner, type RunnerOptions } from './task-runner.js'
 import { vacCallOf, type CallOptions } from './vac-call.js'
 
@@ -23,8 +23,12 @@ export function skillRunner (options: SkillOptions): TaskHandler {
 }
 
 async function askOnce (run: Run, options: SkillOptions): Promise<string> {
-  const { skill, context, record } = run
-  const answer = record.answered(await skill.vac.ask(await vacCallOf(run, options)))
+  const { skill, task, context, record } = run
+  const writer = new AnswerWriter(context, task.progress)
+  // a failure to write comes again with the end of the task
+  const onStep = (step: Step): void => { writer.write(step).catch(() => {}) }
+  const answer = record.answered(await skill.vac.ask({ ...await vacCallOf(run, options), onStep }))
+  await writer.flush()
   return await finish(skill, answer, context, { name: ARTIFACTS.query, content: queryResult(withoutArtifacts(answer)) })
 }
 

@@ -1,6 +1,6 @@
-import { isAnswer, type Answer, type Progress } from '@polyvac/core'
-import { beginning, type PlacedCall } from '@polyvac/core/plugin'
-import { deltaWriter, type DeltaWriter, type TaskContext } from '@polyvac/tasks'
+import { isAnswer, type Answer, type Progress, type Step } from '@polyvac/core'
+import { beginning, joinSteps, type PlacedCall } from '@polyvac/core/plugin'
+import { deltaWriter, stepWriter, type DeltaWriter, type StepWriter, type TaskContext } from '@polyvac/tasks'
 import { ProgressWriter } from './progress-writer.js'
 import type { Run } from './run.js'
 
@@ -10,7 +10,7 @@ export const MAX_PROGRESS_CHARS = 4_096
 /** Ends a task with its answer. What `writer` holds comes before: flush it first. Resolves to the state. */
 export type EndAnswer = (answer: Answer, writer: AnswerWriter) => Promise<string>
 
-/** Writes the text and the progress of a stream into the log of its task; `end` writes the end. */
+/** Writes a stream into the log of its task; `end` writes the end. */
 export async function streamAnswer (run: Run, call: PlacedCall, end: EndAnswer): Promise<string> {
   const { skill, task, context, record } = run
   const streamed: PlacedCall = { ...call, streamedOnly: true }
@@ -27,27 +27,30 @@ export async function streamAnswer (run: Run, call: PlacedCall, end: EndAnswer):
   }
 }
 
-/** Writes what an answer streams into the log of its task: text, and progress that only grows. */
+/** Writes what an answer streams into the log of its task: text, steps, and progress that only grows. */
 export class AnswerWriter {
   /** Characters that the interpreter has streamed. */
   chars = 0
   readonly #text: DeltaWriter
+  readonly #steps: StepWriter<Step>
   readonly #reports: ProgressWriter
   #reached: number
 
   /** @param reached the progress of the task, from 0 to 1 */
   constructor (context: Pick<TaskContext, 'emit'>, reached: number) {
     this.#text = deltaWriter(context)
+    this.#steps = stepWriter(context, joinSteps, async () => { await this.#text.flush() })
     this.#reports = new ProgressWriter(context)
     this.#reached = reached
   }
 
   /** Writes a chunk. Await it (back-pressure). */
-  write (chunk: string | Progress): Promise<void> {
+  write (chunk: string | Progress | Step): Promise<void> {
     if (typeof chunk === 'string') {
       this.chars += chunk.length
-      return this.#text.write(chunk)
+      return this.add(chunk)
     }
+    if (!('progress' in chunk)) return this.#steps.write(chunk)
     const { progress, message } = chunk
     if (progress <= this.#reached && message === undefined) return Promise.resolve()
     this.#reached = Math.min(1, Math.max(this.#reached, progress))
@@ -55,10 +58,13 @@ export class AnswerWriter {
   }
 
   /** Adds text that the interpreter has not streamed. */
-  add (text: string): Promise<void> { return this.#text.write(text) }
+  add (text: string): Promise<void> {
+    return this.#steps.isWaiting ? this.#steps.flush().then(() => this.#text.write(text)) : this.#text.write(text)
+  }
 
   /** Writes what waits: call it before the event that ends the task. */
   async flush (): Promise<void> {
+    if (this.#steps.isWaiting) await this.#steps.flush()
     await Promise.all([this.#text.flush(), this.#reports.flush()])
   }
 

@@ -1,3 +1,4 @@
+import type { StepView } from '@polyvac/core'
 import { questionOf, streamSettings, type ExposedVacs, type PlacedCall, type QueryInput, type StreamInput } from '@polyvac/core/plugin'
 import type { TaskMessage, TaskRecord, TaskStore } from '@polyvac/tasks'
 import { earlierTurns, toTurn } from '../conversation/earlier-turns.js'
@@ -29,6 +30,7 @@ export async function vacCallOf (run: Run, { vacs, tasks, timeoutMs }: CallOptio
     extra: Object.assign(extra, { taskId: task.id, attempt },
       message?.id === undefined ? undefined : messageExtra(task, message)),
     signal: stop,
+    steps: (task.metadata.steps ?? undefined) as StepView | undefined,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
     principal,

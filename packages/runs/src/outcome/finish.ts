@@ -19,9 +19,10 @@ export async function finish ({ vac }: Skill, answer: Answer, context: TaskConte
   const request = askedBack(answer)
   if (request !== undefined) {
     const state = `${request.kind}-required` as const
-    const { sign_in: signIn } = answer
+    const { sign_in: signIn, input_schema: inputSchema, choices } = answer
+    const form = inputSchema === undefined && choices === undefined ? [] : [{ type: 'data' as const, data: { input_schema: inputSchema, choices } }]
     // the address as data also comes where the text was streamed
-    const data = isRecord(signIn) ? [{ type: 'data' as const, data: { signIn } }] : []
+    const data = isRecord(signIn) ? [{ type: 'data' as const, data: { signIn } }] : form
     const question = unsaid(messageText(answer), streamed)
     const parts = question === '' ? data : [{ type: 'text' as const, text: question }, ...data]
     const message = parts.length === 0 ? undefined : agentMessage(parts)

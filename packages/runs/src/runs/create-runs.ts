@@ -1,7 +1,7 @@
-import type { Authenticate, Log, Vacs } from '@polyvac/core'
+import type { Authenticate, Log, StepView, Vacs } from '@polyvac/core'
 import {
   accessKey, callback, callerFields, exposedVacs, integer, mayUse, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
-  traceLinks, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type Runs,
+  stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type Runs,
   type StartedRun
 } from '@polyvac/core/plugin'
 import { isTaskError, isWaiting, terminalStates, taskStates, type CreatedTask, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
@@ -72,15 +72,17 @@ export function createRuns (options: RunsOptions): OwnRuns {
     // while a new version takes the place of an old one, they have different VACs
     serves: skill => exposed.list().some(({ name }) => skillOf(name) === skill)
   })
-  return new StoredRuns(tasks, worker)
+  return new StoredRuns(vacs, tasks, worker)
 }
 
 class StoredRuns implements OwnRuns {
+  readonly #vacs: Vacs
   readonly #tasks: TaskStore
   readonly #callers: CallerTasks
   readonly #worker: TaskWorker
 
-  constructor (tasks: TaskStore, worker: TaskWorker) {
+  constructor (vacs: Vacs, tasks: TaskStore, worker: TaskWorker) {
+    this.#vacs = vacs
     this.#tasks = tasks
     this.#callers = new CallerTasks(tasks, caller => runsOwner(caller?.owner))
     this.#worker = worker
@@ -93,7 +95,7 @@ class StoredRuns implements OwnRuns {
     const owner = keyOf(caller)
     if (conversation !== undefined && other !== undefined) await this.#endOthers(owner, conversation, other, undefined)
     const input: RunInput = { question, history, extra, timeoutMs, isWhole, request: key?.request }
-    const metadata: RunMetadata = { protocol: run.protocol, requestId: run.requestId, owner: caller.principal?.owner, caller: callerFields(caller.principal) }
+    const metadata: RunMetadata = { protocol: run.protocol, requestId: run.requestId, owner: caller.principal?.owner, caller: callerFields(caller.principal), steps: run.steps }
     // the request only waits from here on: the run is in a separate trace
     const trace = traceLinks()
     releaseContext()
@@ -159,7 +161,14 @@ class StoredRuns implements OwnRuns {
   }
 
   async * follow (caller: RunCaller, vac: string, id: string, after: number, signal: AbortSignalLike): AsyncGenerator<RunItem, void> {
-    yield * runItems(this.#tasks, await this.#find(caller, vac, id), after, signal)
+    const task = await this.#find(caller, vac, id)
+    yield * runItems(this.#tasks, task, { after, signal, view: this.#viewOf(caller, task) })
+  }
+
+  /** What a reader sees of the steps that the log has. */
+  #viewOf ({ isAdmin }: RunCaller, { metadata: { steps }, skill }: TaskRecord): StepView | undefined {
+    const name = vacOfSkill(skill) ?? skill
+    return steps === undefined || !this.#vacs.has(name) ? undefined : stepsFor(this.#vacs.get(name).config, true, () => isAdmin)
   }
 
   async cancel (caller: RunCaller, vac: string, id: string): Promise<Run> {

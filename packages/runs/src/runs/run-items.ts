@@ -1,5 +1,5 @@
-import type { Answer } from '@polyvac/core'
-import type { AbortSignalLike, RunItem } from '@polyvac/core/plugin'
+import type { Answer, Step, StepView } from '@polyvac/core'
+import { stepFor, type AbortSignalLike, type RunItem } from '@polyvac/core/plugin'
 import { isTerminal, isTurnOver, isWaiting, yieldToEventLoop, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import { ANSWER, errorOf } from './run-view.js'
 import { SentText } from './sent-text.js'
@@ -7,11 +7,19 @@ import { SentText } from './sent-text.js'
 /** Most characters of text that is there already, in one item. */
 const MAX_JOINED_CHARS = 256 * 1024
 
+interface Reading {
+  /** The number of the last event that the reader has. */
+  readonly after: number
+  readonly signal: AbortSignalLike
+  /** What it sees of steps. */
+  readonly view: StepView | undefined
+}
+
 /**
  * The items of a run after event number `after`, until its turn ends. Text that was there when the reader came is
  * joined: clients copy the whole text at each piece. @throws the error of the run
  */
-export async function * runItems (store: TaskStore, task: TaskRecord, after: number, signal: AbortSignalLike): AsyncGenerator<RunItem, void> {
+export async function * runItems (store: TaskStore, task: TaskRecord, { after, signal, view }: Reading): AsyncGenerator<RunItem, void> {
   const { id, owner, seq: head } = task
   let joined = ''
   let seq = after
@@ -33,7 +41,7 @@ export async function * runItems (store: TaskStore, task: TaskRecord, after: num
       yield { seq, restart: true }
     }
     joined += changed.text
-    const others = chunksOf(event)
+    const others = chunksOf(event, view)
     if (joined !== '' && (others.length > 0 || seq >= head || joined.length >= MAX_JOINED_CHARS)) {
       yield { seq, chunk: joined }
       joined = ''
@@ -52,9 +60,10 @@ export async function * runItems (store: TaskStore, task: TaskRecord, after: num
 }
 
 /** What an event has besides text. */
-function chunksOf ({ progress, progressMessage: message, artifact }: TaskEvent): Array<Exclude<Extract<RunItem, { chunk: unknown }>['chunk'], string>> {
+function chunksOf ({ progress, progressMessage: message, step, artifact }: TaskEvent, view: StepView | undefined): Array<Exclude<Extract<RunItem, { chunk: unknown }>['chunk'], string>> {
   return [
     ...progress === undefined ? [] : [{ progress, ...message !== undefined && { message } }],
+    ...step === undefined || view === undefined ? [] : [stepFor(view, step as Step)],
     ...artifact?.name === ANSWER ? [artifact.content as Answer] : []
   ]
 }

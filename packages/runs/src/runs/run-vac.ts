@@ -1,4 +1,4 @@
-import { isAnswer, type Answer, type Authenticate, type ChatTurn, type Log, type Principal } from '@polyvac/core'
+import { isAnswer, type Answer, type Authenticate, type ChatTurn, type Log, type Principal, type StepView } from '@polyvac/core'
 import {
   askedBack, CallRecord, callerOfFields, currentCaller, failureOf, isLargeJson, releaseContext, traceTask, UnauthenticatedError, usageOf, VacInvalidResultError, vacOfSkill,
   vacsFor, yieldToEventLoop, type CallerFields, type ExposedVacs, type PlacedCall
@@ -27,6 +27,7 @@ export interface RunMetadata {
   /** Undefined for callers without an identity. */
   readonly owner?: string | undefined
   readonly caller: CallerFields
+  readonly steps?: StepView | undefined
 }
 
 interface RunnerOptions {
@@ -75,6 +76,7 @@ async function answerOf (task: TaskRecord, context: TaskContext, { options, vac:
   const { question, history, extra, timeoutMs = options.timeoutMs, isWhole } = task.input as RunInput
   const turns = task.messages.map(toTurn)
   const reply = task.turn === 0 ? undefined : turns.pop()
+  const writer = new AnswerWriter(context, task.progress)
   const call: PlacedCall = {
     question: reply?.content ?? question,
     history: reply === undefined ? history : [...history, { role: 'user', content: question }, ...turns],
@@ -83,11 +85,12 @@ async function answerOf (task: TaskRecord, context: TaskContext, { options, vac:
     timeoutMs,
     log,
     principal,
-    protocol
-  }
-  const writer = new AnswerWriter(context, task.progress)
-  try {
+    protocol,
+    steps: (task.metadata as unknown as RunMetadata).steps,
     // a failure to write comes again with the end
+    onStep: step => { writer.write(step).catch(() => {}) }
+  }
+  try {
     if (isWhole && vac.asksOnce !== false) {
       const answer = record.answered(await vac.ask({ ...call, onProgress: progress => { writer.write(progress).catch(() => {}) } }))
       await writer.write(answer.answer)

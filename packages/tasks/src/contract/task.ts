@@ -138,6 +138,8 @@ export interface TaskEvent {
   readonly artifact?: TaskArtifact
   readonly error?: TaskError
   readonly usage?: unknown
+  /** What happened besides the text, such as a call of a tool: any JSON value. The record of a task has none of them. */
+  readonly step?: unknown
   /** Members of the task's metadata that are different from here on. */
   readonly metadata?: Readonly<Record<string, unknown>>
   /** The number of a new attempt, from 1: it voids the messages and artifacts of the attempt before it. */
@@ -160,4 +162,6 @@ export interface TaskUpdate {
   readonly error?: { readonly code: string, readonly message: string } | undefined
   /** The cost of the run, such as token counts: any JSON value. */
   readonly usage?: unknown
+  /** What happened besides the text: any JSON value. It is only in the log, and no webhook gets it. */
+  readonly step?: unknown
 }

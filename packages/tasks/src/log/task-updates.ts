@@ -84,7 +84,7 @@ function eventBodies (updates: readonly TaskUpdate[], at: number): EventBody[] {
 }
 
 function eventBody (update: TaskUpdate, at: number): EventBody {
-  const { state, progress, progressMessage, delta, message, artifact, error, usage } = update
+  const { state, progress, progressMessage, delta, message, artifact, error, usage, step } = update
   if (progress !== undefined && !(progress >= 0 && progress <= 1)) throw new InvalidTaskError('progress', 'give a number from 0 to 1')
   if (progressMessage !== undefined && typeof progressMessage !== 'string') throw new InvalidTaskError('progressMessage', 'give a string')
   if (delta !== undefined && typeof delta !== 'string') throw new InvalidTaskError('delta', 'give a string')
@@ -97,6 +97,7 @@ function eventBody (update: TaskUpdate, at: number): EventBody {
   if (artifact !== undefined) body.artifact = artifactAt(artifact, at)
   if (error !== undefined) body.error = { code: error.code, message: error.message, timestamp: at }
   if (usage !== undefined) body.usage = usage
+  if (step !== undefined) body.step = step
   return body
 }
 

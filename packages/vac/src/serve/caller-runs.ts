@@ -8,7 +8,8 @@ import type { Served } from './served.js'
 /** The caller of a request, as runs know it. */
 export function runCallerOf ({ principalOf }: Served, request: FastifyRequest): RunCaller {
   const principal = principalOf(request)
-  return { principal, isLocal: principal === undefined && mayAdminister(request, principal) }
+  const isAdmin = mayAdminister(request, principal)
+  return { principal, isLocal: principal === undefined && isAdmin, isAdmin }
 }
 
 /** @throws RUNS_NOT_CONFIGURED */

@@ -1,8 +1,9 @@
-import type { Answer, Run, RunItem, Runs } from '@polyvac/core'
+import { isAnswer, isStep, type Answer, type Run, type RunItem, type Runs, type Step } from '@polyvac/core'
+import { collectStep, stepsFor } from '@polyvac/core/plugin'
 import { joinTexts } from '@polyvac/core/protocol'
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Asked, Followed, StreamFormat } from '../protocol.js'
+import type { Asked, Followed, StreamFormat, WholeFormat } from '../protocol.js'
 import { requireRuns, runCallerOf } from './caller-runs.js'
 import { sendFrames } from './send-frames.js'
 import type { Served } from './served.js'
@@ -24,6 +25,7 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
   const caller = runCallerOf(served, request)
   const { vac, question, history, extra, timeoutMs = served.timeoutMs, format, conversation, background } = asked
   const key = keyOf(request)
+  const steps = stepsFor(vac.config, asked.steps === true, () => caller.isAdmin)
   const { signal, end } = served.streams.begin(reply)
   try {
     const { run, isNew, settle } = await runs.start(caller, {
@@ -36,6 +38,7 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
       requestId: request.id,
       isWhole: 'toBody' in format,
       conversation,
+      steps,
       key: key === undefined ? undefined : { name: key, request: digestOf(request) },
       other: 'refuse'
     })
@@ -47,8 +50,10 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
     reply.header('x-run-id', run.id)
     asked.identify?.(run)
     try {
-      if ('toBody' in format) return format.toBody(answerOf(await settle(signal), signal))
-      await sendItems(served, request, reply, { items: runs.follow(caller, vac.name, run.id, 0, signal), format, signal })
+      if ('toBody' in format && steps === undefined) return format.toBody(answerOf(await settle(signal), signal), undefined)
+      const items = runs.follow(caller, vac.name, run.id, 0, signal)
+      if ('toBody' in format) return await wholeBody(items, format, signal)
+      await sendItems(served, request, reply, { items, format, signal })
       return undefined
     } finally {
       if (signal.aborted && key === undefined && isNew) await runs.cancel(caller, vac.name, run.id)
@@ -56,6 +61,18 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
   } finally {
     end()
   }
+}
+
+/** The body of an answer with its steps. */
+async function wholeBody (items: AsyncIterable<RunItem>, { toBody }: WholeFormat, signal: SentItems['signal']): Promise<object> {
+  const steps: Step[] = []
+  for await (const item of items) {
+    // those of the attempt before are no steps of this answer
+    if ('restart' in item) steps.length = 0
+    else if (typeof item.chunk !== 'string' && isAnswer(item.chunk)) return toBody(item.chunk, steps)
+    else if (isStep(item.chunk)) collectStep(steps, item.chunk)
+  }
+  throw signal.reason
 }
 
 /** Sends a run from a cursor on. */

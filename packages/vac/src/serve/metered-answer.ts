@@ -1,5 +1,5 @@
-import type { Answer, Chunk } from '@polyvac/core'
-import { CallRecord, placeOf, type PlacedCall } from '@polyvac/core/plugin'
+import type { Answer, Chunk, Step } from '@polyvac/core'
+import { CallRecord, collectStep, mayAdminister, placeOf, stepsFor, type PlacedCall } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Asked } from '../protocol.js'
 import { answerDurably, isDurable } from './durable-answer.js'
@@ -18,7 +18,9 @@ export async function meterAnswer (served: Served, request: FastifyRequest, repl
   const principal = served.principalOf(request)
   const { signal, end } = served.streams.begin(reply)
   const record = new CallRecord({ vac: vac.name, protocol, principal }, request.log)
-  const call: PlacedCall = { question, history, extra, timeoutMs, signal, protocol, principal, log: request.log, place: placeOf(request) }
+  const steps = stepsFor(vac.config, asked.steps === true, () => mayAdminister(request, principal))
+  const taken: Step[] | undefined = steps && []
+  const call: PlacedCall = { question, history, extra, timeoutMs, signal, protocol, principal, log: request.log, place: placeOf(request), steps, onStep: taken && (step => { collectStep(taken, step) }) }
   let answer: Answer
   try {
     if (!('toBody' in format)) {
@@ -36,5 +38,5 @@ export async function meterAnswer (served: Served, request: FastifyRequest, repl
     end()
     record.end('answered', 'not answered')
   }
-  return format.toBody(answer)
+  return format.toBody(answer, taken)
 }

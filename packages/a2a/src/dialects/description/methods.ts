@@ -27,7 +27,8 @@ export type PushNotificationConfig = Static<typeof PushNotificationConfig>
 export const SendParams = Type.Object({
   skillName: Optional(Name(256, 'name of a skill of the agent card; required without `taskId`')),
   input: Optional(JsonObject('input of the skill; with `taskId`, the answer to its question, as `query`')),
-  clientMetadata: Optional(JsonObject()),
+  clientMetadata: Optional(JsonObject('kept with the task; `steps: true` asks for the steps of the answer')),
+  metadata: Optional(Type.Unknown({ description: 'an object with `steps: true` asks for the steps of the answer' })),
   taskId: Optional(Name(256, 'a task that is input-required: continues with `input`')),
   pushNotificationConfig: Optional(Type.Object(PushNotificationConfig.properties))
 }, { title: 'SendParams' })

@@ -81,16 +81,17 @@ function textParts (parts: TaskRecord['messages'][number]['parts']): Task['messa
 }
 
 export function toFrame (
-  task: TaskRecord, { delta, progressMessage, retry }: Pick<TaskEvent, 'delta' | 'progressMessage' | 'retry'> = {}
+  task: TaskRecord, { delta, progressMessage, retry, step }: Pick<TaskEvent, 'delta' | 'progressMessage' | 'retry' | 'step'> = {}
 ): TaskUpdateFrame {
   const data = Object.assign(toTask(task), delta === undefined ? undefined : { delta },
     progressMessage === undefined ? undefined : { progressMessage }, retry === undefined ? undefined : { retry })
+  if (step !== undefined) Object.assign(data.metadata, { steps: [step] })
   return { type: 'task_update', taskId: task.id, data }
 }
 
 /** The body of a push notification: the frame that a stream would send. */
-export function toNotification ({ task, event }: TaskStep): PushPayload {
-  return { type: 'application/json', body: JSON.stringify(toFrame(task, event)) }
+export function toNotification ({ task, event: { delta, progressMessage, retry } }: TaskStep): PushPayload {
+  return { type: 'application/json', body: JSON.stringify(toFrame(task, { delta, progressMessage, retry } as TaskEvent)) }
 }
 
 export function isStreaming (skill: string): boolean {

@@ -1,5 +1,5 @@
-import { isAnswer, type Chunk } from '@polyvac/core'
-import { eventText, joinTexts, jsonText, type Failure } from '@polyvac/core/protocol'
+import { isStep, type Chunk, type Step } from '@polyvac/core'
+import { encodeChunk, eventText, joinTexts, jsonText, type ByKind, type Failure, type Text } from '@polyvac/core/protocol'
 import { EVENT_STREAM, type StreamFormat } from '../../protocol.js'
 
 const DONE = eventText({ data: '[DONE]' })
@@ -12,11 +12,22 @@ export function eventFrames (keepAliveMs: number | undefined): StreamFormat {
   return { type: EVENT_STREAM, encode: toEvent, restart: toRestart, end: DONE, toFailure: toErrorEvent, keepAliveMs }
 }
 
-function toEvent (chunk: Chunk, seq?: number): ReturnType<typeof jsonText> {
-  if (seq !== undefined) return joinTexts([`id: ${seq}\n`, toEvent(chunk)])
-  if (typeof chunk === 'string') return `data: {"chunk":${JSON.stringify(chunk)}}\n\n`
-  // a named event does not reach the onmessage handler of clients that expect chunks
-  return isAnswer(chunk) ? jsonText('data: ', chunk, '\n\n') : eventText({ event: 'progress', data: chunk })
+function toEvent (chunk: Chunk, seq?: number): Text {
+  const event = encodeChunk(EVENTS, chunk)
+  return seq === undefined ? event : joinTexts([`id: ${seq}\n`, event])
+}
+
+/** The same text for each kind of step. */
+function forSteps (encode: (step: Step) => Text): Omit<ByKind<Text>, 'text' | 'progress' | 'answer'> {
+  return { tool_call: encode, tool_result: encode, reasoning: encode, source: encode, data: encode, file: encode }
+}
+
+// a named event does not reach the onmessage handler of clients that expect chunks
+const EVENTS: ByKind<Text> = {
+  text: chunk => `data: {"chunk":${JSON.stringify(chunk)}}\n\n`,
+  progress: chunk => eventText({ event: 'progress', data: chunk }),
+  answer: chunk => jsonText('data: ', chunk, '\n\n'),
+  ...forSteps(step => jsonText('event: step\ndata: ', step, '\n\n'))
 }
 
 function toRestart (seq?: number): string {
@@ -27,24 +38,37 @@ function toErrorEvent ({ body }: Failure): string {
   return eventText({ event: 'error', data: body }) + DONE
 }
 
+const LINES: ByKind<Text> = {
+  text: chunk => `{"chunk":${JSON.stringify(chunk)}}\n`,
+  progress: chunk => jsonText('', chunk, '\n'),
+  answer: chunk => jsonText('', chunk, '\n'),
+  ...forSteps(step => jsonText('', { step }, '\n'))
+}
+
 /** The objects of the event stream, one line each; a failure is the last line. */
 export const lineFrames: StreamFormat = {
   type: 'application/x-ndjson',
   encode: (chunk, seq) => {
-    if (typeof chunk === 'string') return `{"chunk":${JSON.stringify(chunk)}${seq === undefined ? '' : `,"seq":${seq}`}}\n`
-    return jsonText('', seq === undefined ? chunk : { ...chunk, seq }, '\n')
+    if (seq === undefined) return encodeChunk(LINES, chunk)
+    return jsonText('', { ...typeof chunk === 'string' ? { chunk } : isStep(chunk) ? { step: chunk } : chunk, seq }, '\n')
   },
   restart: seq => `${JSON.stringify({ restart: true, seq })}\n`,
   toFailure: ({ body }) => `${JSON.stringify(body)}\n`
 }
 
-/** The text as it comes, without progress, then the result object on a separate line; a failure takes its place. */
+const nothing = (): string => ''
+
+const TEXT: ByKind<Text> = {
+  text: chunk => chunk,
+  progress: nothing,
+  answer: chunk => jsonText('\n', chunk, '\n'),
+  ...forSteps(nothing)
+}
+
+/** The text as it comes, and nothing else until the result object on a separate line; a failure takes its place. */
 export const textFrames: StreamFormat = {
   type: 'text/plain; charset=utf-8',
-  encode: chunk => {
-    if (typeof chunk === 'string') return chunk
-    return isAnswer(chunk) ? jsonText('\n', chunk, '\n') : ''
-  },
+  encode: chunk => encodeChunk(TEXT, chunk),
   toFailure: ({ body }) => `\n${JSON.stringify(body)}\n`
 }
 

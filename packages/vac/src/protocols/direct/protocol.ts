@@ -1,5 +1,5 @@
 import { Answer, ErrorBody, normaliseHistory, type Vac } from '@polyvac/core'
-import { MemorySearchResult, vacInfo, type MemorySearchInput } from '@polyvac/core/protocol'
+import { MemorySearchResult, takeSteps, vacInfo, type MemorySearchInput } from '@polyvac/core/protocol'
 import {
   acceptedType, askRoute, EVENT_STREAM, readRoute, searchRoute, VectorName, type Asked, type ChatProtocol, type ChatRequest, type StreamFormat, type WholeFormat
 } from '../../protocol.js'
@@ -9,7 +9,9 @@ import { RunStarted } from './run-schemas.js'
 import { SearchBody, SearchQuery, VacList, VacQuery, VacStreamQuery } from './schemas.js'
 
 const tags = ['vac']
-const WHOLE: WholeFormat = { toBody: answer => answer }
+const WHOLE: WholeFormat = {
+  toBody: (answer, steps) => steps === undefined ? answer : { ...answer, metadata: { ...answer.metadata, steps } }
+}
 /** The forms of a stream by the media types of `Accept`, the first for any other value. */
 const FORMS = ['text/plain', EVENT_STREAM, lineFrames.type]
 
@@ -113,7 +115,8 @@ function formatOf (type: string | undefined, wait: number | undefined, only: boo
 function toAsked (vac: Vac, question: string, history: unknown, extra: Record<string, unknown>, timeoutMs: number | undefined,
   format: Asked['format'], background: Asked['background']): Asked {
   const conversation = extra.conversation_id as string | undefined
-  return { vac, question: question.trim(), history: normaliseHistory(history), extra, timeoutMs, format, conversation, background }
+  const steps = takeSteps(extra)
+  return { vac, question: question.trim(), history: normaliseHistory(history), extra, timeoutMs, steps, format, conversation, background }
 }
 
 /** Polyvac's own routes. Errors are `{ error: { code, message, requestId } }`. */

@@ -7,7 +7,8 @@ export const VacQuery = Type.Object({
   user_input: Type.String({ pattern: NOT_BLANK, description: 'the question' }),
   chat_history: Type.Optional(Type.Union([ChatHistory, Type.Null()])),
   background: Type.Optional(Type.Boolean({ description: 'answer 202 at once; the answer is a run that goes on without its reader' })),
-  conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'the conversation of the question, where answers are kept' }))
+  conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'the conversation of the question, where answers are kept' })),
+  steps: Type.Optional(Type.Unknown({ description: '`true` asks for the steps of the answer; any other value goes to the interpreter' }))
 }, { $id: 'VacQuery', title: 'VacQuery', additionalProperties: true })
 export type VacQuery = Static<typeof VacQuery>
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk, type Run } from '@polyvac/core'
-import { contentText, eventText, InvalidRequestError, isRole, usageOf, type Failure } from '@polyvac/core/protocol'
+import { normaliseHistory, type Answer, type ChatTurn, type Chunk, type Run, type Step } from '@polyvac/core'
+import { contentText, encodeChunk, eventText, InvalidRequestError, isRole, takeSteps, usageOf, type ByKind, type Failure } from '@polyvac/core/protocol'
 import { checkParameters } from './parameters.js'
 import type { ChatCompletion, ChatCompletionRequest, OpenAiError, ToolCall, Usage } from './schemas.js'
 import { toolCallsOf } from './tool-calls.js'
@@ -10,16 +10,19 @@ export interface ChatQuestion {
   readonly question: string
   readonly history: ChatTurn[]
   readonly extra: Record<string, unknown>
+  /** Whether the request asks for steps: it gets the reasoning. */
+  readonly steps: boolean
 }
 
 /**
  * The last user message is the question; all other messages, in their order, are the history. The parameters reach the
- * interpreter as `extra.openai`.
+ * interpreter as `extra.request`, and as `extra.openai`, which the next minor version drops.
  * @param takes what the interpreter takes of the parameters
  */
 export function toQuestion (body: ChatCompletionRequest, takes: readonly string[] = []): ChatQuestion {
   checkParameters(body, takes)
   const { model, messages, stream, stream_options: options, n, ...parameters } = body
+  const steps = takeSteps(parameters)
   const unknown = messages.findIndex(({ role }) => !isRole(role))
   if (unknown !== -1) {
     const message = 'must be one of system, developer, user, assistant, tool, function'
@@ -37,7 +40,7 @@ export function toQuestion (body: ChatCompletionRequest, takes: readonly string[
   const turns = messages.filter(({ content }, i) => i !== last && content !== null && content !== undefined)
   // an interpreter that takes tools or images needs the messages themselves
   const openai = takes.length === 0 ? parameters : { ...parameters, messages }
-  return { question: question.trim(), history: normaliseHistory(turns), extra: { ...parameters, openai } }
+  return { question: question.trim(), history: normaliseHistory(turns), extra: { ...parameters, openai, request: openai }, steps }
 }
 
 /** One completion: the fields that all its chunks share. */
@@ -54,9 +57,15 @@ export class Completion {
     this.created = Math.floor(createdAt / 1000)
   }
 
-  whole (answer: Answer): ChatCompletion {
+  whole (answer: Answer, steps: readonly Step[] = []): ChatCompletion {
     const calls = this.#calls(answer)
-    const message = { role: 'assistant' as const, content: answer.answer, refusal: null }
+    const thoughts = this.question.steps ? steps.flatMap(step => 'reasoning' in step ? [step.reasoning] : []) : []
+    const message = {
+      role: 'assistant' as const,
+      content: answer.answer,
+      refusal: null,
+      ...thoughts.length > 0 && { reasoning_content: thoughts.join('\n') }
+    }
     return {
       id: this.id,
       object: 'chat.completion',
@@ -77,19 +86,32 @@ export class Completion {
   encoder (includeUsage: boolean): (chunk: Chunk) => string {
     let isFirst = true
     let units = 0
-    return chunk => {
-      if (typeof chunk !== 'string' && !isAnswer(chunk)) return ''
-      const first = isFirst ? this.#chunk({ role: 'assistant', content: '' }) : ''
+    const first = (): string => {
+      if (!isFirst) return ''
       isFirst = false
-      if (typeof chunk === 'string') {
-        units += chunk.length
-        return first + this.#chunk({ content: chunk })
-      }
-      const calls = this.#calls(chunk)
-      const called = calls.map((call, index) => this.#chunk({ tool_calls: [{ index, ...call }] })).join('')
-      const end = this.#chunk({}, called === '' ? 'stop' : 'tool_calls', chunk.source_documents)
-      return first + called + end + (includeUsage ? this.#event([], undefined, this.#usage(chunk, units)) : '')
+      return this.#chunk({ role: 'assistant', content: '' })
     }
+    const nothing = (): string => ''
+    const table: ByKind<string> = {
+      text: chunk => {
+        units += chunk.length
+        return first() + this.#chunk({ content: chunk })
+      },
+      reasoning: ({ reasoning }) => this.question.steps ? first() + this.#chunk({ reasoning_content: reasoning }) : '',
+      progress: nothing,
+      tool_call: nothing,
+      tool_result: nothing,
+      source: nothing,
+      data: nothing,
+      file: nothing,
+      answer: chunk => {
+        const calls = this.#calls(chunk)
+        const called = calls.map((call, index) => this.#chunk({ tool_calls: [{ index, ...call }] })).join('')
+        const end = this.#chunk({}, called === '' ? 'stop' : 'tool_calls', chunk.source_documents)
+        return first() + called + end + (includeUsage ? this.#event([], undefined, this.#usage(chunk, units)) : '')
+      }
+    }
+    return chunk => encodeChunk(table, chunk)
   }
 
   #calls (answer: Answer): ToolCall[] {

@@ -30,6 +30,9 @@ const CAPABILITIES: Readonly<Record<string, (value: unknown) => boolean>> = {
   web_search_options: () => false
 }
 
+/** What an interpreter names in `takes` for a parameter, besides the name of the parameter. */
+const NEUTRAL: Readonly<Record<string, string>> = { response_format: 'json_schema' }
+
 const CHOICE = 'the interpreter of this VAC cannot be made to call a tool; leave it out, or send "auto" or "none"'
 const REMEDIES: Readonly<Record<string, string>> = { tool_choice: CHOICE, function_call: CHOICE }
 
@@ -38,7 +41,7 @@ const PARTS: Readonly<Record<string, string>> = { image_url: 'images', input_aud
 
 /**
  * Checks the parameters of a chat completion: what would be ignored is refused, and so are numbers out of range.
- * @param takes what the interpreter takes, `Interpreter.openai`
+ * @param takes what the interpreter takes, `Interpreter.takes`
  * @throws BAD_REQUEST, naming each parameter
  */
 export function checkParameters (body: ChatCompletionRequest, takes: readonly string[]): void {
@@ -48,7 +51,7 @@ export function checkParameters (body: ChatCompletionRequest, takes: readonly st
     const range = NUMBERS[name]
     const problem = range === undefined ? undefined : numberProblem(value, range)
     if (problem !== undefined) problems.push({ path: `body/${name}`, message: problem })
-    else if (Object.hasOwn(CAPABILITIES, name) && CAPABILITIES[name]?.(value) === false && !takes.includes(name)) {
+    else if (Object.hasOwn(CAPABILITIES, name) && CAPABILITIES[name]?.(value) === false && !takes.includes(name) && !takes.includes(NEUTRAL[name] ?? name)) {
       problems.push({ path: `body/${name}`, message: REMEDIES[name] ?? 'the interpreter of this VAC does not take it; leave it out' })
     }
   }

@@ -69,18 +69,18 @@ function modelOf ({ model = '' }: ChatCompletionRequest): string {
 }
 
 function complete (vac: Vac, body: ChatCompletionRequest): Asked {
-  const asked = toQuestion(body, vac.openai)
-  const { question, history, extra } = asked
-  const completion = new Completion(vac.name, asked, mayCallTools(body, vac.openai ?? []))
+  const asked = toQuestion(body, vac.takes)
+  const { question, history, extra, steps } = asked
+  const completion = new Completion(vac.name, asked, mayCallTools(body, vac.takes ?? []))
   const { identify } = completion
-  if (body.stream !== true) return { vac, question, history, extra, identify, format: { toBody: answer => completion.whole(answer) } }
+  if (body.stream !== true) return { vac, question, history, extra, steps, identify, format: { toBody: (answer, taken) => completion.whole(answer, taken) } }
   const format = {
     type: EVENT_STREAM,
     encode: completion.encoder(body.stream_options?.include_usage === true),
     end: DONE,
     toFailure: failureEvent
   }
-  return { vac, question, history, extra, identify, format }
+  return { vac, question, history, extra, steps, identify, format }
 }
 
 function failureEvent (failure: Parameters<typeof toOpenAiError>[0]): string {

@@ -16,7 +16,8 @@ export const ChatCompletionRequest = Type.Object({
   stream_options: Type.Optional(Type.Union([
     Type.Object({ include_usage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])) }, { additionalProperties: true }), Type.Null()
   ])),
-  n: Type.Optional(Type.Union([Type.Literal(1), Type.Null()], { description: 'a VAC gives one answer' }))
+  n: Type.Optional(Type.Union([Type.Literal(1), Type.Null()], { description: 'a VAC gives one answer' })),
+  steps: Type.Optional(Type.Unknown({ description: 'not of OpenAI: `true` asks for the reasoning, as `reasoning_content`; any other value goes to the interpreter' }))
 }, { $id: 'ChatCompletionRequest', title: 'ChatCompletionRequest', additionalProperties: true })
 export type ChatCompletionRequest = Static<typeof ChatCompletionRequest>
 
@@ -46,6 +47,7 @@ export const ChatCompletion = Type.Object({
       role: Type.Literal('assistant'),
       content: Type.Union([Type.String(), Type.Null()]),
       refusal: Type.Null(),
+      reasoning_content: Type.Optional(Type.String({ description: 'not of OpenAI: the reasoning, where the request asks for it' })),
       tool_calls: Type.Optional(Type.Array(ToolCall))
     }),
     logprobs: Type.Null(),

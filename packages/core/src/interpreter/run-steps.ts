@@ -1,0 +1,180 @@
+import { copyJson, ExcessError } from '../vac/copy-json.js'
+import { newCallId, readers, StepProblem, toolError, type StepReading } from '../vac/read-step.js'
+import { stepFor, stepKind, type Step, type StepKind, type StepView } from '../vac/step.js'
+import { isRecord } from '../basics/is-record.js'
+import { SurrogateJoin } from '../basics/well-formed.js'
+import type { RunLimits } from './run-limits.js'
+import type { Log } from '../basics/log.js'
+
+/** Counted for each step, besides its values. */
+const STEP_CHARS = 64
+/** Most text of a tool's result that makes the message of its error, in characters. */
+const MAX_ERROR_CHARS = 2_000
+
+/** What the steps of a run need of it. */
+export interface StepSink {
+  readonly vac: string
+  /** What its reader sees; undefined: nothing. */
+  readonly view: StepView | undefined
+  readonly limits: Pick<RunLimits, 'maxSteps' | 'maxStepChars'>
+  readonly log: Log | undefined
+  /** Queues a step for the reader; false where there is no room. */
+  readonly push: (step: Step, chars: number) => boolean
+}
+
+/**
+ * The steps of one run: those that its interpreter yields, and the calls of tools, which it makes itself. They leave it
+ * only as its reader may see them, within the bounds of an answer.
+ */
+export class RunSteps implements StepReading {
+  /** Steps that the reader did not get, or only without their contents. */
+  leftOut = 0
+  readonly thought = new SurrogateJoin()
+  readonly #sink: StepSink
+  readonly #room: { readonly max: number, left: number }
+  #count = 0
+  /** The reasoning whose pieces are coming. */
+  #thinking: 'seen' | 'left out' | undefined
+  // @keyed none: calls of tools of one answer that have no result yet; maxSteps
+  readonly #open = new Set<string>()
+  // @keyed none: those of them that this run calls, with their beginning; maxSteps
+  readonly #running = new Map<string, number>()
+  #isOver = false
+
+  constructor (sink: StepSink) {
+    this.#sink = sink
+    this.#room = { max: sink.limits.maxStepChars, left: sink.limits.maxStepChars }
+  }
+
+  get lastCall (): string | undefined { return [...this.#open].at(-1) }
+
+  /** As steps are read: a reader of names needs no copy of what it does not see. */
+  readonly copy = (value: unknown): unknown => copyJson(value, this.#room)
+
+  /**
+   * The step that an interpreter yielded, as its reader sees it; undefined where it sees nothing.
+   * @throws StepProblem for one that is not of its kind, or not JSON
+   */
+  read (kind: StepKind, given: unknown): Step | undefined {
+    const { view } = this.#sink
+    const before = this.#room.left
+    const seen = view !== undefined && (view === 'all' || !kind.startsWith('tool_'))
+    let step: Step | undefined
+    try {
+      step = readers[kind](given, seen ? this : this.#withoutContent)
+    } catch (err) {
+      if (err instanceof StepProblem) throw err
+      const isLarge = err instanceof ExcessError && this.#room.left < 0
+      this.#room.left = before
+      if (!isLarge) throw new StepProblem(err instanceof ExcessError ? err.message : `a \`${kind}\` that cannot be converted to JSON`)
+      this.leftOut++
+      if (!kind.startsWith('tool_')) return undefined
+      // the name of a tool, and that it has ended, are worth more than its text
+      step = readers[kind](given, this.#withoutContent)
+    }
+    return step === undefined ? undefined : this.#take(step)
+  }
+
+  /** Calls a tool, and queues its call and its result. */
+  async call<T> (server: string, name: string, input: unknown, work: () => Promise<T>): Promise<T> {
+    const id = newCallId()
+    if (this.#running.size >= this.#sink.limits.maxSteps) return await work()
+    this.#running.set(id, performance.now())
+    this.#push('tool_call', { id, name, server, input })
+    try {
+      const result = await work()
+      const failure = failureOf(result)
+      this.#end(id, failure === undefined ? { output: result } : { error: failure })
+      return result
+    } catch (err) {
+      this.#end(id, { error: toolError(err) })
+      throw err
+    }
+  }
+
+  /** Ends the calls that still run when the answer ends. Whether there are some. */
+  endCalls (): boolean {
+    const ids = [...this.#running.keys()]
+    for (const id of ids) this.#end(id, { error: UNFINISHED })
+    this.#isOver = true
+    return ids.length > 0
+  }
+
+  #end (id: string, outcome: { readonly output: unknown } | { readonly error: object }): void {
+    const start = this.#running.get(id)
+    if (start === undefined) return
+    this.#running.delete(id)
+    this.#push('tool_result', { id, ...outcome, duration_ms: Math.round((performance.now() - start) * 10) / 10 })
+  }
+
+  /** A step of this run itself never fails the answer: what is not JSON is left out of it. */
+  #push (kind: 'tool_call' | 'tool_result', given: object): void {
+    if (this.#isOver) return
+    const before = this.#room.left
+    let step: Step | undefined
+    try {
+      step = this.read(kind, given)
+    } catch {
+      step = this.#take(readers[kind](given, this.#withoutContent))
+      this.leftOut++
+    }
+    if (step !== undefined && !this.#sink.push(step, before - this.#room.left)) this.leftOut++
+  }
+
+  /** Counts a step, and gives it in the form that the reader sees. */
+  #take (step: Step): Step | undefined {
+    const kind = stepKind(step)
+    const isNext = kind !== 'reasoning' || this.#thinking === undefined
+    if (kind !== 'reasoning') this.#thinking = undefined
+    if (isNext) this.#note(step)
+    const { view, limits: { maxSteps } } = this.#sink
+    if (view === undefined) return undefined
+    const chars = STEP_CHARS + headChars(step)
+    this.#room.left -= chars
+    const isResult = 'tool_result' in step && this.#open.delete(step.tool_result.id)
+    if (!isResult) {
+      const fits = this.#room.left >= 0 && (isNext ? this.#count < maxSteps : this.#thinking === 'seen')
+      if (isNext && fits) this.#count++
+      else if (isNext) this.leftOut++
+      if (kind === 'reasoning') this.#thinking = fits ? 'seen' : 'left out'
+      if (!fits) {
+        this.#room.left += chars
+        return undefined
+      }
+    }
+    if ('tool_call' in step) this.#open.add(step.tool_call.id)
+    return stepFor(view, step)
+  }
+
+  /** One debug line for each step, without its contents. */
+  #note (step: Step): void {
+    const { log, vac } = this.#sink
+    if (log === undefined) return
+    const fields = 'tool_call' in step
+      ? { callId: step.tool_call.id, tool: step.tool_call.name, server: step.tool_call.server }
+      : 'tool_result' in step ? { callId: step.tool_result.id, state: step.tool_result.state, ms: step.tool_result.duration_ms } : undefined
+    log.debug({ vac, step: stepKind(step), ...fields }, 'a step of an answer')
+  }
+
+  get #withoutContent (): StepReading {
+    const { lastCall, thought } = this
+    return { copy: value => typeof value === 'string' ? value : null, lastCall, thought }
+  }
+}
+
+/** The error of a result that MCP marks with `isError`: its texts. */
+function failureOf (result: unknown): object | undefined {
+  if (!isRecord(result) || result.isError !== true) return undefined
+  const { content } = result
+  const texts = Array.isArray(content) ? content.map((block: unknown) => isRecord(block) && typeof block.text === 'string' ? block.text : '') : []
+  return { code: 'TOOL_ERROR', message: texts.join('\n').trim().slice(0, MAX_ERROR_CHARS) || 'the tool failed' }
+}
+
+/** Characters of names, which are not copied as JSON. */
+function headChars (step: Step): number {
+  if ('tool_call' in step) return step.tool_call.name.length + (step.tool_call.server?.length ?? 0)
+  if ('file' in step) return step.file.name.length + step.file.media_type.length
+  return 'data' in step ? step.data.type.length : 0
+}
+
+const UNFINISHED = { code: 'TOOL_UNFINISHED', message: 'the answer ended before the tool did' }

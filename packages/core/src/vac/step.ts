@@ -1,0 +1,108 @@
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { SourceDocument } from './schemas.js'
+
+const CallId = Type.String({ description: 'of the call, unique in its answer' })
+
+/** The error of a tool. */
+export const ToolError = Type.Object({
+  code: Type.Optional(Type.String({ description: 'stable, for programs' })),
+  message: Type.String()
+}, { title: 'ToolError' })
+export type ToolError = Static<typeof ToolError>
+
+/** What happens in an answer besides its text, by kind: the shapes that protocols send (contract section 7). */
+export const STEPS = {
+  tool_call: Type.Object({
+    id: CallId,
+    name: Type.String({ description: 'of the tool' }),
+    server: Type.Optional(Type.String({ description: 'MCP server of the tool' })),
+    input: Type.Optional(Type.Unknown({ description: 'arguments; absent for callers who see only names' }))
+  }),
+  tool_result: Type.Object({
+    id: CallId,
+    state: Type.Union([Type.Literal('completed'), Type.Literal('failed')]),
+    output: Type.Optional(Type.Unknown({ description: 'of a completed call; absent for callers who see only names' })),
+    error: Type.Optional(Type.Object(ToolError.properties, { description: 'of a failed call; absent for callers who see only names' })),
+    duration_ms: Type.Optional(Type.Number({ minimum: 0, description: 'how long the call took, in ms' }))
+  }),
+  reasoning: Type.String({ description: 'the next text of what a model thinks' }),
+  source: Type.Object(SourceDocument.properties, { description: 'a source that was found' }),
+  data: Type.Object({
+    type: Type.String({ description: 'what the value is, as the interpreter names it' }),
+    value: Type.Unknown({ description: 'any JSON value' })
+  }),
+  file: Type.Object({
+    name: Type.String(),
+    media_type: Type.String(),
+    url: Type.Optional(Type.String({ description: 'where it is, unless it has `bytes`' })),
+    bytes: Type.Optional(Type.String({ description: 'its content in base64, unless it has a `url`' }))
+  })
+} as const satisfies Record<string, TSchema>
+
+export type StepKind = keyof typeof STEPS
+/** A step of one kind: an object with the kind as its key. */
+export type StepOf<Kind extends StepKind> = { readonly [K in Kind]: Static<typeof STEPS[K]> }
+type AnyStep = { [Kind in StepKind]: StepOf<Kind> }[StepKind]
+
+export const STEP_KINDS = Object.keys(STEPS) as readonly StepKind[]
+
+/** A step of an answer, as its reader may see it. */
+export const Step = Type.Unsafe<AnyStep>(Type.Union(STEP_KINDS.map(kind => Type.Object({ [kind]: STEPS[kind] })), { $id: 'Step', title: 'Step' }))
+export type Step = AnyStep
+
+/** The kind of a step. */
+export function stepKind (step: Step): StepKind {
+  return STEP_KINDS.find(kind => kind in step)!
+}
+
+/**
+ * What a reader sees of steps: all of them, or of the calls of tools only name, server, state and duration. Without it
+ * the reader sees none.
+ */
+export type StepView = 'all' | 'names'
+
+/** The step without the input, output and error of tools, for a reader who sees `names`. */
+export function stepFor (view: StepView, step: Step): Step {
+  if (view === 'all') return step
+  if ('tool_call' in step) {
+    const { input: _input, ...call } = step.tool_call
+    return { tool_call: call }
+  }
+  if ('tool_result' in step) {
+    const { output: _output, error: _error, ...result } = step.tool_result
+    return { tool_result: result }
+  }
+  return step
+}
+
+/**
+ * Whether the further fields of a request ask for steps. Then the field is taken out of them: it is not for the
+ * interpreter, which gets any other value of that name.
+ */
+export function takeSteps (fields: Record<string, unknown>): boolean {
+  if (fields.steps !== true) return false
+  delete fields.steps
+  return true
+}
+
+/** Most pieces of reasoning are a word, so the pieces that follow one another are one step of a list. */
+export function collectStep (steps: Step[], step: Step): void {
+  const last = steps.at(-1)
+  const joined = last && joinSteps(last, step)
+  if (joined === undefined) steps.push(step)
+  else steps[steps.length - 1] = joined
+}
+
+/** Two pieces of a reasoning as one; undefined for other steps. */
+export function joinSteps (last: Step, next: Step): Step | undefined {
+  return 'reasoning' in last && 'reasoning' in next ? { reasoning: last.reasoning + next.reasoning } : undefined
+}
+
+/** A step as an interpreter may yield it: what is missing is filled in, and values become JSON. */
+export type InterpreterStep =
+  | { readonly tool_call: { readonly id?: string | undefined, readonly name: string, readonly server?: string | undefined, readonly input?: unknown } }
+  | { readonly tool_result: { readonly id?: string | undefined, readonly output?: unknown, readonly error?: unknown, readonly duration_ms?: number | undefined } }
+  | { readonly reasoning: string }
+  | { readonly source: { readonly page_content: string, readonly metadata?: Readonly<Record<string, unknown>> | undefined } }
+  | { readonly data: { readonly type: string, readonly value?: unknown } }
+  | { readonly file: { readonly name?: string | undefined, readonly media_type?: string | undefined } & ({ readonly url: string | URL } | { readonly bytes: string | Uint8Array }) }
