@@ -9,6 +9,8 @@ export const limits = {
     ['The same while streaming', 'core: maxStreamedChars', 'characters', 'All text is streamed; `answer` of the result object is its beginning, and `metadata.truncated` is true. Set it with `limits` of `createVacs`.'],
     ['JSON of an answer object, with 32 characters for each of its values', 'core: MAX_OBJECT_CHARS', 'characters', 'The call fails with `VAC_INVALID_RESULT`. Set it with `maxObjectChars` in `limits` of `createVacs`.'],
     ['Nesting of an answer object', 'core: MAX_OBJECT_DEPTH', 'levels', 'The same.'],
+    ['Steps of an answer', 'core: maxSteps', 'steps', 'They are left out, and counted in `metadata.steps_left_out`; the text is complete. Set it in `limits` of `createVacs`.'],
+    ['JSON of the steps of an answer', 'core: maxStepChars', 'characters', 'The same; a tool keeps its name and state.'],
     ['Unread text pushed through the callback without `await`', 'core: maxUnreadChars', 'characters', 'The call fails with `VAC_BUFFER_FULL`.'],
     ['Unread text from which an awaited push waits', 'core: HIGH_WATER_CHARS', 'characters', 'The push waits for the reader.'],
     ['Text, and JSON of an answer, that is handled at once; a longer one leaves in pieces, one in each turn of the event loop', 'core: MAX_WHOLE_CHARS', 'characters', 'The chunk of an interpreter becomes several; the answer is the same.'],

@@ -75,6 +75,8 @@ export const remedies = {
   OWNER_SHARE_USED: { seen: 'caller', means: 'This owner uses as many of the shared places as one owner may have.', remedy: 'Wait until some of the calls have ended.' },
   VAC_BUSY: { seen: 'caller', means: 'As many answers are in progress as the bound allows.', remedy: 'Wait for the seconds of `Retry-After` and ask again.' },
   SHUTTING_DOWN: { seen: 'caller', means: 'The service is shutting down.', remedy: 'Ask again; another process, or the next one, answers.' },
+  TOOL_ERROR: { seen: 'caller', status: 200, means: 'A step of an answer is the result of a tool that reports an error with `isError`. `message` is its text.', remedy: 'Read the message; the answer goes on without the tool.' },
+  TOOL_UNFINISHED: { seen: 'caller', status: 200, means: 'A step of an answer is the result of a tool that was still running when the answer ended.', remedy: 'Ask again if its result matters; an interpreter should await its tools.' },
   VAC_TIMEOUT: { seen: 'caller', means: 'The interpreter did not finish in time and was stopped.', remedy: 'Ask for less, or raise `stream_timeout` of the request.' },
   TASK_NOT_FOUND: { seen: 'caller', means: 'The caller has no task of that id. The answer is the same for a task of another caller and for a purged one.', remedy: 'Compare the id; list the tasks.' },
   TASK_CONFLICT: { seen: 'caller', means: 'The task id is taken, or the idempotency key was used with another skill, input or context.', remedy: 'Send a new id or key, or the same request as before.' },

@@ -236,3 +236,17 @@ test('a large message has the fields of one that is encoded at once', async t =>
   const decode = (bytes: Uint8Array): string => JSON.stringify(toJson(type, type.decode(bytes) as never))
   t.ok(decode(await encodeMessage(type, task)) === decode(type.encode(fromJson(type, task)).finish()))
 })
+
+test('steps of an answer are data parts of status updates, where the message or the request asks for them', async t => {
+  const interpreter = async function * (): AsyncGenerator<never> {
+    for (const chunk of [{ tool_call: { id: 'c', name: 'weather', input: { city: 'Oslo' } } }, 'sunny', { tool_result: { id: 'c', output: [7, null] } }]) yield chunk as never
+  }
+  const { caller } = await agent(t, {}, {}, interpreter)
+  const stepsOf = (events: any[]): unknown[] => events.flatMap(({ statusUpdate }) => statusUpdate?.status.message?.parts.map(({ data }: Json) => data.step) ?? [])
+  const expected = [{ tool_call: { id: 'c', name: 'weather', input: { city: 'Oslo' } } }, { tool_result: { id: 'c', state: 'completed', output: [7, null] } }]
+  const sent = { message: message('x') }
+  t.strictSame(stepsOf(await all(caller.stream('SendStreamingMessage', sent))), [])
+  t.strictSame(stepsOf(await all(caller.stream('SendStreamingMessage', { message: message('x'), metadata: { steps: true } }))), expected)
+  const asked = message('x')
+  t.strictSame(stepsOf(await all(caller.stream('SendStreamingMessage', { message: { ...asked, metadata: { ...asked.metadata, steps: true } } }))), expected)
+})

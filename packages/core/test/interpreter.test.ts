@@ -16,7 +16,7 @@ async function read (chunks: AsyncIterable<Chunk>) {
   for await (const chunk of chunks) {
     last = chunk
     if (typeof chunk === 'string') text.push(chunk)
-    else if (!isAnswer(chunk)) progress.push(chunk.progress)
+    else if (!isAnswer(chunk) && 'progress' in chunk) progress.push(chunk.progress)
   }
   return { text, progress, last }
 }

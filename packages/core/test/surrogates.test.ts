@@ -13,7 +13,7 @@ async function read (chunks: AsyncIterable<Chunk>): Promise<{ texts: string[], p
   for await (const chunk of chunks) {
     if (typeof chunk === 'string') texts.push(chunk)
     else if (isAnswer(chunk)) return { texts, progress, answer: chunk }
-    else progress.push(chunk)
+    else if ('progress' in chunk) progress.push(chunk)
   }
   throw new Error('no answer')
 }

@@ -130,8 +130,11 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
         throw new InvalidParamsError('params/input/query: is missing; it answers the question of the task')
       }
       const message = { parts: [{ type: 'text' as const, text }] }
-      return { task: await service.continueTask(caller, before, message, config, task => toTask(task).state,
-        stepFields(findSkill(vacs, before.skill), hasSteps(before) || asked, request, caller)), created: false }
+      return {
+        task: await service.continueTask(caller, before, message, config, task => toTask(task).state,
+          stepFields(findSkill(vacs, before.skill), hasSteps(before) || asked, request, caller)),
+        created: false
+      }
     }
     if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
     const skill = findSkill(vacsFor(vacs, caller, request.log), skillName)

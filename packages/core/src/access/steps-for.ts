@@ -7,7 +7,7 @@ import type { StepView } from '../vac/step.js'
  * @param asked whether the request asks for steps, or its protocol always has them
  * @param isAdmin whether the caller may administer: `mayAdminister` of its request
  */
-export function stepsFor ({ steps = 'names' }: Pick<VacConfig, 'steps'>, asked: boolean, isAdmin: () => boolean): StepView | undefined {
+export function stepsFor ({ steps = 'names' }: { readonly steps?: VacConfig['steps'] | undefined }, asked: boolean, isAdmin: () => boolean): StepView | undefined {
   if (steps === 'off') return undefined
   if (steps === 'all') return 'all'
   if (!asked) return undefined

@@ -104,12 +104,14 @@ export class RunSteps implements StepReading {
     const start = this.#running.get(id)
     if (start === undefined) return
     this.#running.delete(id)
-    this.#push('tool_result', { id, ...outcome, duration_ms: Math.round((performance.now() - start) * 10) / 10 })
+    this.#push('tool_result', { id, state: 'error' in outcome ? 'failed' : 'completed', ...outcome, duration_ms: Math.round((performance.now() - start) * 10) / 10 })
   }
 
   /** A step of this run itself never fails the answer: what is not JSON is left out of it. */
   #push (kind: 'tool_call' | 'tool_result', given: object): void {
     if (this.#isOver) return
+    // nobody sees it: it is only logged
+    if (this.#sink.view === undefined) return this.#note({ [kind]: given } as Step)
     const before = this.#room.left
     let step: Step | undefined
     try {

@@ -38,7 +38,7 @@ export interface VacsOptions {
    * have a quarter of them. It bounds the memory that slow readers hold. Default 10,000, or fewer with a small heap.
    */
   readonly maxConcurrent?: number | undefined
-  /** Bounds of each answer: `maxAnswerChars`, `maxStreamedChars`, `maxUnreadChars`. */
+  /** Bounds of each answer: `maxAnswerChars`, `maxStreamedChars`, `maxUnreadChars`, `maxSteps`, `maxStepChars`. */
   readonly limits?: Partial<RunLimits> | undefined
 }
 

@@ -1,5 +1,5 @@
 /** Deepest nesting of a value; a cycle is endless. */
-const MAX_DEPTH = 128
+const MAX_OBJECT_DEPTH = 128
 
 /** Counted for each value, since objects cost more than their text. */
 const CHARS_PER_VALUE = 32
@@ -24,7 +24,7 @@ export function copyJson (value: unknown, room: JsonRoom): unknown {
     if (typeof given === 'string') room.left -= given.length
     if (room.left < 0) throw new ExcessError(`an object of more than ${room.max} characters of JSON, at ${CHARS_PER_VALUE} for each value`)
     if (typeof given !== 'object' || given === null) return scalar(given)
-    if (depth > MAX_DEPTH) throw new ExcessError(`an object that is nested more than ${MAX_DEPTH} levels deep, or contains itself`)
+    if (depth > MAX_OBJECT_DEPTH) throw new ExcessError(`an object that is nested more than ${MAX_OBJECT_DEPTH} levels deep, or contains itself`)
     const { toJSON } = given as { toJSON?: unknown }
     // what the method returns may be the object itself
     if (typeof toJSON === 'function' && !isForm) return copy(toJSON.call(given, String(key)), key, depth + 1, true)

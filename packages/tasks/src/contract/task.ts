@@ -138,7 +138,7 @@ export interface TaskEvent {
   readonly artifact?: TaskArtifact
   readonly error?: TaskError
   readonly usage?: unknown
-  /** What happened besides the text, such as a call of a tool: any JSON value. The record of a task has none of them. */
+  /** What happened besides the text, such as a call of a tool: any JSON value. Records of tasks have no steps. */
   readonly step?: unknown
   /** Members of the task's metadata that are different from here on. */
   readonly metadata?: Readonly<Record<string, unknown>>
