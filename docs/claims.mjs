@@ -37,7 +37,6 @@ export const claims = [
   ['docs/guides/conversations.md', 'Only A2A keeps it in the service', () => service.conversations === undefined && ![...routes].some(route => route.includes('conversation'))],
   ['docs/guides/browser.md', 'The plugins send no CORS header by themselves', () => !inSources('access-control-allow-origin', 'packages/')],
   ['docs/guides/playground.md', '`createHost` does not serve it', () => inSources('enable_playground: await usesPlayground', 'apps/polyvac/')],
-  ['docs/guides/streaming.md', 'Direct streams do not have a stop route', () => ![...routes].some(route => route.startsWith('/vac') && /stop|cancel/.test(route))],
   ['docs/guides/openai-clients.md', 'What is not supported', () => inSources('response_format: value', 'packages/vac/')],
   ['docs/start/from-sunholo-py.md', 'not supported', () => !inSources("'/openai/health'") && !inSources("'/qna")],
   ['docs/start/from-sunholo-py.md', 'Multipart uploads to the VAC routes are not supported', () => !dependsOn('@fastify/multipart')],

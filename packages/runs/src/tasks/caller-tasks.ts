@@ -45,7 +45,7 @@ export class CallerTasks {
     return await this.#tasks.create(this.#keyOf(caller), { ...task, idempotencyKey: idempotencyKeyOf(caller, task) })
   }
 
-  /** Answers the question of a task, which goes on with the scopes of this caller. @param fields more of its metadata */
+  /** Answers the question of a task, which goes on with the scopes of this caller. `fields`: more of its metadata. */
   async continue (caller: Caller, { owner, id }: TaskRecord, message: UserMessage, fields?: object): ReturnType<TaskStore['provideInput']> {
     return await this.#tasks.provideInput(owner, id, message, { caller: callerFields(caller), ...fields })
   }

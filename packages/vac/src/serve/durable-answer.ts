@@ -67,7 +67,7 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
 async function wholeBody (items: AsyncIterable<RunItem>, { toBody }: WholeFormat, signal: SentItems['signal']): Promise<object> {
   const steps: Step[] = []
   for await (const item of items) {
-    // those of the attempt before are no steps of this answer
+    // those of the attempt before do not belong to this answer
     if ('restart' in item) steps.length = 0
     else if (typeof item.chunk !== 'string' && isAnswer(item.chunk)) return toBody(item.chunk, steps)
     else if (isStep(item.chunk)) collectStep(steps, item.chunk)
