@@ -1,4 +1,6 @@
+import { a2aPlugin } from '@polyvac/a2a'
 import { createVacs, type Interpreter, type Principal } from '@polyvac/core'
+import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { createRuns } from '@polyvac/runs'
 import type { TaskStore } from '@polyvac/tasks'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
@@ -10,12 +12,14 @@ import type { AddressInfo } from 'node:net'
 import { test, type Test } from 'tap'
 import { until } from './fixtures/until.js'
 import { eventsOf, jsonOf, messagesOf } from './probes/events.mjs'
+import { forms, type Probe } from './probes/index.mjs'
 import './fixtures/timeout.mjs'
 
 /** What the interpreter of a service did, and what its answers wait for. */
 interface Work {
   asked: number
   aborted: number
+  finished: number
   /** Lets all answers that wait for it go on. */
   open: () => void
   readonly gate: Promise<void>
@@ -37,6 +41,7 @@ function makeAgent (work: Work): Interpreter {
     if (question === 'ask') return { answer: 'You asked: which one?', input_required: 'which one?' }
     yield question
     signal.removeEventListener('abort', end)
+    work.finished++
     return { answer: `You asked: ${question}`, source_documents: [{ page_content: 'p', metadata: { source: 's' } }], metadata: { n: work.asked } }
   }
 }
@@ -44,7 +49,7 @@ function makeAgent (work: Work): Interpreter {
 async function makeService (t: Test, { runs = true, authenticated = true, agent = makeAgent }: { runs?: boolean, authenticated?: boolean, agent?: typeof makeAgent } = {}): Promise<Service> {
   let open!: () => void
   const gate = new Promise<void>(resolve => { open = resolve })
-  const work: Work = { asked: 0, aborted: 0, open, gate }
+  const work: Work = { asked: 0, aborted: 0, finished: 0, open, gate }
   const vacs = createVacs({ vacs: ['docs', 'other'], streamInterpreter: agent(work) })
   const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
@@ -54,7 +59,10 @@ async function makeService (t: Test, { runs = true, authenticated = true, agent 
     return { owner: owner!, ...scopes.length > 0 && { scopes } }
   }
   app.addHook('onClose', async () => { await tasks.close() })
-  await app.register(vacPlugin, { vacs, ...runs && { runs: createRuns({ vacs, tasks }) }, ...authenticated && { authenticate } })
+  const callers = authenticated ? { authenticate } : {}
+  await app.register(vacPlugin, { vacs, ...runs && { runs: createRuns({ vacs, tasks, concurrency: 64 }) }, ...callers })
+  await app.register(a2aPlugin, { vacs, tasks, concurrency: 64, ...callers })
+  await app.register(mcpServerPlugin, { sources: [vacTools(vacs)], tasks, ...callers })
   t.teardown(() => app.close())
   return { app, work, tasks }
 }
@@ -213,30 +221,56 @@ test('callers without an identity have the runs whose ids they know; only on thi
   t.equal((await get(app, '/vac/docs/runs')).json().runs.length, 1)
 })
 
-test('a reader that leaves ends an answer that it waits for, and not one in the background', async t => {
+/** What must happen in each form of each protocol when its reader leaves, and when a second question comes. */
+function tableOf (what: string, { isTask = false }: Probe): { readonly isAborted: boolean, readonly second: 'refused' | 'beside' } {
+  return { isAborted: !isTask, second: what.startsWith('direct') ? 'refused' : 'beside' }
+}
+
+test('a reader that leaves, and a second question, have the effect that each protocol promises', async t => {
   const { app, work } = await makeService(t)
-  const rows = [
-    ['/vac/streaming/docs/sse', { user_input: 'wait' }, {}, true],
-    ['/vac/streaming/docs/sse', { user_input: 'wait', conversation_id: 'c' }, {}, true],
-    ['/vac/docs', { user_input: 'wait', conversation_id: 'd' }, {}, true],
-    ['/openai/v1/chat/completions', { model: 'docs', stream: true, messages: [{ role: 'user', content: 'wait' }] }, {}, true],
-    ['/vac/docs', { user_input: 'wait', background: true }, {}, false],
-    ['/vac/streaming/docs/sse', { user_input: 'wait for a key' }, { 'idempotency-key': 'k' }, false]
-  ] as const
-  for (const [path, body, headers, isAborted] of rows) {
+  const headers = { 'x-user': 'alice' }
+  for (const [what, make, probe] of forms()) {
+    const { isAborted, second } = tableOf(what, probe)
+    const request = make('wait', 'docs')
+    const inConversation = what.startsWith('direct') ? { ...request.body, conversation_id: what } : request.body
     const before = { ...work }
-    const reader = await openStream(app, path, body, headers)
-    await until(() => work.asked === before.asked + 1, 'the interpreter runs')
-    reader.leave()
-    if (isAborted) await until(() => work.aborted === before.aborted + 1, `${path} ${JSON.stringify(body)} is aborted`)
+    const readers = [await openStream(app, request.path, inConversation, { ...request.headers, ...headers })]
+    await until(() => work.asked === before.asked + 1, `${what}: the interpreter runs`)
+    if (second === 'refused') {
+      const refused = await post(app, request.path, inConversation, { ...request.headers, ...headers })
+      t.equal(refused.statusCode, 409, `${what}: a second question`)
+    } else {
+      const again = make('wait', 'docs')
+      readers.push(await openStream(app, again.path, again.body, { ...again.headers, ...headers }))
+      await until(() => work.asked === before.asked + 2, `${what}: both are answered`)
+    }
+    for (const reader of readers) reader.leave()
+    if (isAborted) await until(() => work.aborted === before.aborted + readers.length, `${what}: the answers are aborted`)
   }
   const { aborted } = work
+  const goingOn = forms().filter(([what, , probe]) => !tableOf(what, probe).isAborted).length * 2
+  t.equal(work.asked - aborted, goingOn)
+  work.open()
+  await until(() => work.finished === goingOn, 'the tasks have ended by themselves')
+  t.equal(work.aborted, aborted)
+})
+
+test('a reader that leaves does not end an answer in the background, nor one with a key', async t => {
+  const { app, work } = await makeService(t)
+  for (const [path, body, headers] of [
+    ['/vac/docs', { user_input: 'wait', background: true }, {}],
+    ['/vac/streaming/docs/sse', { user_input: 'wait for a key' }, { 'idempotency-key': 'k' }],
+    ['/openai/v1/chat/completions', { model: 'docs', stream: true, messages: [{ role: 'user', content: 'wait' }] }, { 'idempotency-key': 'k' }]
+  ] as const) {
+    const { asked } = work
+    const reader = await openStream(app, path, body, headers)
+    await until(() => work.asked === asked + 1, 'the interpreter runs')
+    reader.leave()
+  }
   work.open()
   const { runs } = (await get(app, '/vac/docs/runs')).json()
-  for (const { run_id: id } of runs) await ended(app, id)
-  const states = (await get(app, '/vac/docs/runs')).json().runs.map(({ state }: { state: string }) => state).sort()
-  t.strictSame(states, ['cancelled', 'cancelled', 'completed', 'completed'])
-  t.equal(work.aborted, aborted)
+  for (const { run_id: id } of runs) t.equal((await ended(app, id)).state, 'completed')
+  t.equal(work.aborted, 0)
 })
 
 test('a second question of a conversation is refused while the first one is answered', async t => {
