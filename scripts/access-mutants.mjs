@@ -21,6 +21,7 @@ const ELSEWHERE = {
   'packages/mcp-gateway/dist/tool-source/call.js': 'packages/mcp-gateway/test/rights.test.ts',
   'packages/mcp-gateway/dist/sign-in/sign-ins.js': 'packages/mcp-gateway/test/sign-in.test.ts',
   'packages/runs/dist/execute/task-runner.js': 'test/access/revocation.test.ts',
+  'packages/runs/dist/runs/run-vac.js': 'test/access/revocation.test.ts',
   'packages/mcp-server/dist/sessions/session-ids.js': 'test/access/replicas.test.ts'
 }
 

@@ -74,6 +74,10 @@ export const THINGS = {
   task: { isOwned: true, scopes: OF_VAC },
   toolTask: { isOwned: true, scopes: OF_VAC },
   farTask: { isOwned: true, scopes: [`tool:${FAR}`, `tool:${FAR}__${FAR_TOOL}`] },
+  /** A run of the VAC, the conversation of one in progress, and an idempotency key of an answer. */
+  run: { isOwned: true, scopes: OF_VAC },
+  conversation: { isOwned: true, scopes: OF_VAC },
+  runKey: { isOwned: true, isMade: true, scopes: OF_VAC },
   call: { isOwned: true, isMade: true, scopes: OF_VAC },
   session: { isOwned: true, isMade: true },
   sseSession: { isOwned: true, isMade: true },

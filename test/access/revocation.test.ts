@@ -6,8 +6,10 @@ import { createHost, type HostOptions } from '@polyvac/host'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
+import { createRuns } from '@polyvac/runs'
 import { ownerKey } from '@polyvac/tasks'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import { vacPlugin } from '@polyvac/vac'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { once } from 'node:events'
@@ -51,9 +53,14 @@ const asked = (headers: Record<string, string>, body: object): RequestInit =>
 const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
 
 /** The streams of each protocol that a credential opens. */
-function openStreams (base: string, credential: Record<string, string>): Record<string, Reader> {
+async function openStreams (base: string, credential: Record<string, string>): Promise<Record<string, Reader>> {
   const streams = questions('wait', 'docs', PROBES, ['stream']).map(([what, { path, body, headers }]) => [what, new Reader(base + path, asked({ ...headers, ...credential }, body))])
-  return { ...Object.fromEntries(streams), 'HTTP+SSE': new Reader(`${base}/mcp`, { headers: { accept: 'text/event-stream', ...credential } }) }
+  const { run_id: id } = await (await fetch(`${base}/vac/docs`, asked(credential, { user_input: 'wait', background: true }))).json() as { run_id: string }
+  return {
+    ...Object.fromEntries(streams),
+    'a run': new Reader(`${base}/vac/docs/runs/${id}/stream`, { headers: credential }),
+    'HTTP+SSE': new Reader(`${base}/mcp`, { headers: { accept: 'text/event-stream', ...credential } })
+  }
 }
 
 async function begun (streams: Record<string, Reader>): Promise<void> {
@@ -100,8 +107,8 @@ test('streams and sessions end with the token that opened them, also where the r
   const session = { ...bearer(alice), 'mcp-session-id': transport.sessionId!, 'mcp-protocol-version': '2025-11-25' }
   const standing = new Reader(`${base}/mcp`, { headers: { accept: 'text/event-stream', ...session } })
 
-  const hers = openStreams(base, bearer(alice))
-  const his = openStreams(base, bearer(bob))
+  const hers = await openStreams(base, bearer(alice))
+  const his = await openStreams(base, bearer(bob))
   await begun({ ...hers, ...Object.fromEntries(Object.entries(his).map(([name, reader]) => [`${name} of bob`, reader])) })
   for (const [what, more] of [['a wrong key', 'unknown_key: 1\n'], ['no YAML', ' a: [\n']] as const) {
     await fileOf(folder, what === 'a wrong key' ? [bob.entry, root.entry] : [root.entry], more)
@@ -164,11 +171,11 @@ test('streams end when their JWT expires, after the tolerance of clocks', async 
   const sign = async (subject: string, expires: number): Promise<{ token: string }> =>
     ({ token: await new SignJWT({}).setProtectedHeader({ alg: 'ES256', kid: 'k' }).setIssuer(issuer).setAudience('here').setSubject(subject).setExpirationTime(Math.floor(Date.now() / 1000) + expires).sign(privateKey) })
   const { base } = await listening(t, { authenticate })
-  const his = openStreams(base, bearer(await sign('bob', 3_600)))
+  const his = await openStreams(base, bearer(await sign('bob', 3_600)))
   // the tolerance is 30 s: the first token ends in 4 s, which a busy machine may need before the streams begin
   let hadBegun = false
   for (const expires of [-26, 10, 70]) {
-    const hers = openStreams(base, bearer(await sign('alice', expires)))
+    const hers = await openStreams(base, bearer(await sign('alice', expires)))
     await until(() => Object.values(hers).every(({ hasEnded }) => hasEnded), 'the streams of the expired token end')
     hadBegun = Object.values(hers).every(({ text, status }) => status === 200 && text !== '')
     if (hadBegun) break
@@ -196,6 +203,13 @@ test('queued work reads the scopes of its credential again when it starts', asyn
     const input = { name: 'vac_query_docs', arguments: { query: 'x' }, capabilities: {}, protocolVersion: '2025-11-25', principal: named(credential) }
     const { task: call } = await tasks.create(` mcp ${credential}`, { skill: 'tools/call', queue: 'mcp', input })
     made.set(`mcp ${credential}`, [call.owner, call.id])
+    const { task: run } = await tasks.create(` runs ${credential}`, {
+      skill: 'vac_stream_docs',
+      queue: 'runs',
+      input: { question: 'x', history: [], extra: {}, isWhole: true },
+      metadata: { protocol: 'direct', requestId: 'r', owner: credential, caller: callerFields(named(credential)) }
+    })
+    made.set(`run ${credential}`, [run.owner, run.id])
   }
   // of an earlier version, which stored only the scopes, and no identity where callers are not authenticated
   for (const [owner, metadata] of [['earlier', { scopes: ['vac:docs'] }], ['anyone', {}]] as const) {
@@ -205,6 +219,7 @@ test('queued work reads the scopes of its credential again when it starts', asyn
   t.teardown(async () => { await app.close(); await tasks.close() })
   await app.register(a2aPlugin, { vacs, tasks, authenticate, push: false })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs)], tasks, authenticate })
+  await app.register(vacPlugin, { vacs, runs: createRuns({ vacs, tasks, authenticate }), authenticate })
   await app.ready()
   const ended: Record<string, unknown> = {}
   for (const [name, [owner, id]] of made) {
@@ -217,18 +232,22 @@ test('queued work reads the scopes of its credential again when it starts', asyn
   t.strictSame(ended, {
     'a2a same': 'completed',
     'mcp same': 'completed',
+    'run same': 'completed',
     'a2a wider': 'completed',
     'mcp wider': 'completed',
+    'run wider': 'completed',
     'a2a narrower': 'A2A_SKILL_NOT_FOUND',
     'mcp narrower': '-32602',
+    'run narrower': 'VAC_NOT_FOUND',
     'a2a removed': 'A2A_CREDENTIAL_ENDED',
     'mcp removed': '-32602',
+    'run removed': 'UNAUTHENTICATED',
     'a2a earlier': 'completed',
     'a2a anyone': 'completed'
   })
   const scopes = (protocol: string, owner: string | undefined): unknown => (seen as Array<[string, string, unknown]>).find(([a, b]) => a === protocol && b === owner)?.[2]
-  t.strictSame([scopes('a2a', 'same'), scopes('a2a', 'wider'), scopes('mcp', 'wider'), scopes('a2a', 'earlier')], [['vac:docs'], ['vac:docs', 'admin'], ['vac:docs', 'admin'], ['vac:docs']])
-  t.equal(seen.length, 6, 'no interpreter ran for the others')
+  t.strictSame([scopes('a2a', 'same'), scopes('a2a', 'wider'), scopes('mcp', 'wider'), scopes('direct', 'wider'), scopes('a2a', 'earlier')], [['vac:docs'], ['vac:docs', 'admin'], ['vac:docs', 'admin'], ['vac:docs', 'admin'], ['vac:docs']])
+  t.equal(seen.length, 8, 'no interpreter ran for the others')
 })
 
 test('a task that another credential of its owner continues goes on with the scopes of that one', async t => {

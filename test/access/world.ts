@@ -95,6 +95,13 @@ export class World {
       case 'task': return await this.#task(state)
       case 'toolTask': return await this.#toolTask(state)
       case 'farTask': return await this.#farTask(state)
+      case 'run': return await this.#run(state)
+      case 'conversation': return target((await this.#ask({ user_input: 'wait', background: true })).conversation_id)
+      case 'runKey': {
+        const key = randomUUID()
+        await this.#ask({ user_input: 'hello', background: true }, { 'idempotency-key': key })
+        return target(key)
+      }
       case 'session': {
         const id = await this.#openSession(revision, this.#alice)
         const headers = { ...BOTH, 'mcp-session-id': id, 'mcp-protocol-version': revision }
@@ -133,6 +140,21 @@ export class World {
   /** Sets the webhook of a task, which a row may have deleted. */
   async setHook (taskId: string): Promise<void> {
     await this.#json({ path: '/a2a', headers: V1, body: rpc('CreateTaskPushNotificationConfig', { taskId, id: 'hook', url: HOOK }) })
+  }
+
+  async #run (state: State): Promise<Target> {
+    const { run_id: id } = await this.#ask({ user_input: state === 'working' ? 'pause' : QUESTIONS[state], background: true })
+    const read = async (): Promise<Json> => await this.#json({ method: 'GET', path: `/vac/${VAC}/runs/${id}` })
+    const name = { working: 'running', 'input-required': 'input_required', completed: 'completed' }[state]
+    await until(async () => (await read()).state === name, `a run is ${name}`)
+    // with what it says, it is changed once more
+    if (state === 'working') await this.#send({ method: 'GET', path: `/vac/${VAC}/runs/${id}/stream`, until: 'data:' })
+    return target(id, {}, read)
+  }
+
+  async #ask (question: Json, headers: Sent['headers'] = {}): Promise<Json> {
+    // without a bound of its own, a run that waits ends before the test
+    return await this.#json({ path: `/vac/streaming/${VAC}/sse`, headers, body: { stream_timeout: 3_600, ...question } })
   }
 
   async #toolTask (state: State): Promise<Target> {

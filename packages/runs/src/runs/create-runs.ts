@@ -93,7 +93,7 @@ class StoredRuns implements OwnRuns {
   async start (caller: RunCaller, run: NewRun): Promise<StartedRun> {
     const { vac, question, history, extra, timeoutMs, isWhole, conversation, key, other } = run
     const owner = keyOf(caller)
-    if (conversation !== undefined && other !== undefined) await this.#endOthers(owner, conversation, other, undefined)
+    if (conversation !== undefined && other !== undefined) await this.#endOthers(caller, conversation, other, undefined)
     const input: RunInput = { question, history, extra, timeoutMs, isWhole, request: key?.request }
     const metadata: RunMetadata = { protocol: run.protocol, requestId: run.requestId, owner: caller.principal?.owner, caller: callerFields(caller.principal), steps: run.steps }
     // the request only waits from here on: the run is in a separate trace
@@ -110,7 +110,7 @@ class StoredRuns implements OwnRuns {
     const { task } = created
     if (created.created && conversation !== undefined && other !== undefined) {
       try {
-        await this.#endOthers(owner, conversation, other, task)
+        await this.#endOthers(caller, conversation, other, task)
       } catch (err) {
         await this.#tasks.cancel(owner, task.id)
         throw err
@@ -129,15 +129,15 @@ class StoredRuns implements OwnRuns {
   }
 
   /**
-   * What a run of the same conversation in progress means. Two questions at once each look before and after they are
-   * stored, and the one that was stored first goes on.
+   * What a run of the same conversation in progress means; one of a VAC that the caller may not use means nothing. Two
+   * questions at once each look before and after they are stored, and the one that was stored first goes on.
    */
-  async #endOthers (owner: string, conversation: string, other: 'refuse' | 'supersede', own: TaskRecord | undefined): Promise<void> {
-    const { tasks } = await this.#tasks.list(owner, { contextId: conversation, states: NEW_STATES })
+  async #endOthers ({ principal }: RunCaller, conversation: string, other: 'refuse' | 'supersede', own: TaskRecord | undefined): Promise<void> {
+    const { tasks } = await this.#callers.list(principal, { contextId: conversation, states: NEW_STATES })
     for (const task of tasks) {
       if (task.id === own?.id || (own !== undefined && isBefore(own, task))) continue
       if (other === 'refuse') throw new RunInProgressError(JSON.stringify(conversation))
-      await this.#tasks.cancel(owner, task.id, 'another question of its conversation has taken its place')
+      await this.#tasks.cancel(task.owner, task.id, 'another question of its conversation has taken its place')
     }
   }
 
