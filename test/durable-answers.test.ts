@@ -1,7 +1,7 @@
 import { a2aPlugin } from '@polyvac/a2a'
-import { createVacs, type Interpreter, type Principal } from '@polyvac/core'
+import { createVacs, type Interpreter, type Principal, type Vacs } from '@polyvac/core'
 import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
-import { createRuns } from '@polyvac/runs'
+import { createRuns, type OwnRuns } from '@polyvac/runs'
 import type { TaskStore } from '@polyvac/tasks'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
@@ -25,7 +25,7 @@ interface Work {
   readonly gate: Promise<void>
 }
 
-interface Service { readonly app: FastifyInstance, readonly work: Work, readonly tasks: TaskStore }
+interface Service { readonly app: FastifyInstance, readonly work: Work, readonly tasks: TaskStore, readonly vacs: Vacs, readonly runs: OwnRuns }
 
 /** Answers in three pieces; `wait` waits before the last one, `fail` fails, `ask` asks back. */
 function makeAgent (work: Work): Interpreter {
@@ -46,7 +46,7 @@ function makeAgent (work: Work): Interpreter {
   }
 }
 
-async function makeService (t: Test, { runs = true, authenticated = true, agent = makeAgent }: { runs?: boolean, authenticated?: boolean, agent?: typeof makeAgent } = {}): Promise<Service> {
+async function makeService (t: Test, { runs: hasRuns = true, authenticated = true, agent = makeAgent }: { runs?: boolean, authenticated?: boolean, agent?: typeof makeAgent } = {}): Promise<Service> {
   let open!: () => void
   const gate = new Promise<void>(resolve => { open = resolve })
   const work: Work = { asked: 0, aborted: 0, finished: 0, open, gate }
@@ -60,11 +60,12 @@ async function makeService (t: Test, { runs = true, authenticated = true, agent 
   }
   app.addHook('onClose', async () => { await tasks.close() })
   const callers = authenticated ? { authenticate } : {}
-  await app.register(vacPlugin, { vacs, ...runs && { runs: createRuns({ vacs, tasks, concurrency: 64 }) }, ...callers })
+  const runs = createRuns({ vacs, tasks, concurrency: 64 })
+  await app.register(vacPlugin, { vacs, ...hasRuns && { runs }, ...callers })
   await app.register(a2aPlugin, { vacs, tasks, concurrency: 64, ...callers })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs)], tasks, ...callers })
   t.teardown(() => app.close())
-  return { app, work, tasks }
+  return { app, work, tasks, vacs, runs }
 }
 
 type Sent = Promise<LightMyRequestResponse>
@@ -76,16 +77,19 @@ const ended = async (app: FastifyInstance, id: string, headers = {}): Promise<Re
   await until(async () => { const run = (await get(app, `/vac/docs/runs/${id}`, headers)).json(); return ['queued', 'running'].includes(run.state) ? undefined : run }, 'the run has ended')
 const textOf = (body: string): string => eventsOf(body).map(({ event, data }) => event === undefined ? (data as { chunk?: string }).chunk ?? '' : '').join('')
 
+const contentOf = (body: string): string => eventsOf(body).map(({ data }) => (data as { choices?: Array<{ delta: { content?: string } }> }).choices?.[0]?.delta.content ?? '').join('')
+
 /** Opens a stream over a separate socket; `leave` closes it. */
-async function openStream (app: FastifyInstance, path: string, body: object, headers: Record<string, string> = {}): Promise<{ readonly leave: () => void, readonly text: () => string }> {
+async function openStream (app: FastifyInstance, path: string, body: object, headers: Record<string, string> = {}): Promise<{ readonly leave: () => void, readonly text: () => string, readonly isOver: () => boolean }> {
   if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   let text = ''
+  let isOver = false
   const request: ClientRequest = httpRequest({ host: '127.0.0.1', port, path, method: 'POST', agent: false, headers: { 'content-type': 'application/json', ...headers } })
   request.on('error', () => {})
-  request.on('response', response => { response.setEncoding('utf8').on('data', (piece: string) => { text += piece }).on('error', () => {}) })
+  request.on('response', response => { response.setEncoding('utf8').on('data', (piece: string) => { text += piece }).on('end', () => { isOver = true }).on('error', () => {}) })
   request.end(JSON.stringify(body))
-  return { leave: () => { request.destroy() }, text: () => text }
+  return { leave: () => { request.destroy() }, text: () => text, isOver: () => isOver }
 }
 
 test('a question in the background is answered 202 at once, and its run is read later', async t => {
@@ -326,6 +330,35 @@ test('an Idempotency-Key gives the first result again, also while it is made', a
   t.equal(repeated.statusCode, 502)
   t.match(repeated.json(), { error: { code: 'SOURCE_AWAY', message: 'the source is away' } })
   t.equal(work.asked, asked)
+})
+
+test('a reader whose run begins anew in another process takes its text back, or gets a new paragraph and the whole text', async t => {
+  const chat = { model: 'docs', stream: true, messages: [{ role: 'user', content: 'x' }] }
+  const headers = { 'idempotency-key': 'k' }
+  const plain = (text: string): string => text.split('\n{')[0]!
+  const rows = [
+    ['/vac/streaming/docs', { user_input: 'x' }, 'old text, and more', 'old text, and more', plain],
+    ['/vac/streaming/docs', { user_input: 'x' }, 'new text', 'old text\n\nnew text', plain],
+    ['/openai/v1/chat/completions', chat, 'new text', 'old text\n\nnew text', contentOf],
+    ['/vac/streaming/docs/sse', { user_input: 'x' }, 'new text', 'new text', (text: string) => textOf(text.split('event: restart').at(-1)!)]
+  ] as const
+  await Promise.all(rows.map(async ([path, body, second, inTheEnd, heard]) => {
+    const { app, vacs, tasks, runs, work } = await makeService(t, {
+      agent: work => async function * (_question, _vac, _history, { signal, attempt }) {
+        work.asked++
+        yield attempt === 1 ? second : 'old text'
+        if (attempt !== 1) await once(signal, 'abort')
+      }
+    })
+    const reader = await openStream(app, path, body, headers)
+    await until(() => reader.text().includes('old text'), 'the reader has the first text')
+    await runs.stop()
+    createRuns({ vacs, tasks })
+    await until(() => reader.isOver(), 'the answer is complete')
+    t.equal(work.asked, 2)
+    t.equal(heard(reader.text()), inTheEnd, path)
+    t.equal(heard((await post(app, path, body, headers)).body), second, 'a later reader has not seen the first text')
+  }))
 })
 
 test('a plugin without runs names the option that it lacks, and answers all other questions as ever', async t => {

@@ -21,32 +21,37 @@ interface Reading {
  */
 export async function * runItems (store: TaskStore, task: TaskRecord, { after, signal, view }: Reading): AsyncGenerator<RunItem, void> {
   const { id, owner, seq: head } = task
+  /** Text that was there already, and the number of its last event. */
   let joined = ''
   let seq = after
+  let hasText = after > 0
   /** Undefined while the run has one attempt: then what readers have is the text of the log. */
   let sent: SentText | undefined
   // what readers have after a crash depends on the whole log
   const from = task.attempt > 0 || task.turn > 0 ? 0 : after
   for await (const event of store.events(owner, id, { after: from, signal })) {
     if (isTurnOver()) await yieldToEventLoop()
-    const isNew = event.seq > after
     if (event.retry !== undefined) sent ??= await SentText.before(store, task, event.seq)
     if (event.state === 'submitted') sent = undefined
-    const changed = sent === undefined ? { text: event.delta ?? '' } : sent.apply(event)
-    if (!isNew) continue
-    seq = event.seq
-    if (changed.isRestart === true) {
-      if (joined !== '') yield { seq: event.seq - 1, chunk: joined }
-      joined = ''
-      yield { seq, restart: true }
-    }
-    joined += changed.text
+    const { text, isRestart = false } = sent === undefined ? { text: event.delta ?? '' } : sent.apply(event)
+    if (event.seq <= after) continue
     const others = chunksOf(event, view)
-    if (joined !== '' && (others.length > 0 || seq >= head || joined.length >= MAX_JOINED_CHARS)) {
+    // a reader that leaves between the items of one event gets the later ones when it comes back
+    const before = event.seq - 1
+    if (isRestart) {
+      joined = ''
+      if (hasText) yield { seq: before, restart: true }
+    }
+    if (text !== '') {
+      joined += text
+      seq = isRestart && others.length > 0 ? before : event.seq
+    }
+    if (joined !== '' && (others.length > 0 || event.seq >= head || joined.length >= MAX_JOINED_CHARS)) {
       yield { seq, chunk: joined }
       joined = ''
+      hasText = true
     }
-    for (const chunk of others) yield { seq, chunk }
+    for (const chunk of others) yield { seq: event.seq, chunk }
     const { state } = event
     if (state === undefined) continue
     if (isWaiting(state)) return
