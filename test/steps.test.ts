@@ -138,6 +138,22 @@ test('a reader of a task sees what it may see itself, not what the sender of the
   }
 })
 
+test('a task that goes on with another caller shows it no more than that one may see', async t => {
+  const app = await serve(t, async function * (question, _vac, _history, { callTool }) {
+    await callTool!('server-name', 'tool-name', { marker: 'MARKER-INPUT' })
+    if (question !== 'more') return { input_required: 'And?' }
+    return { answer: 'done' }
+  })
+  const send = async (method: string, authorization: string, params: object): Promise<string> => (await app.inject({
+    method: 'POST', url: `/a2a/${method}`, headers: { authorization }, payload: { jsonrpc: '2.0', id: 1, method, params }
+  })).body
+  const first = await send('tasks/send', 'admin', { skillName: 'vac_query_plain', input: { query: 'x' }, metadata: { steps: true } })
+  t.match(first, 'input-required')
+  const second = await send('tasks/sendSubscribe', 'scoped', { taskId: /"taskId":"([^"]+)"/.exec(first)![1], input: { query: 'more' } })
+  t.match(second, /"steps":\[\{"tool_call".*"state":"completed"/s)
+  t.notMatch(second, 'MARKER')
+})
+
 test('steps never change the text of an answer, whatever they hold', async t => {
   const text = fc.string({ unit: 'binary', maxLength: 20 })
   const step = fc.oneof(

@@ -250,3 +250,10 @@ test('steps of an answer are data parts of status updates, where the message or 
   const asked = message('x')
   t.strictSame(stepsOf(await all(caller.stream('SendStreamingMessage', { message: { ...asked, metadata: { ...asked.metadata, steps: true } } }))), expected)
 })
+
+test('the form of a question is a data part next to its text', async t => {
+  const form = { input_schema: { type: 'string', enum: ['red', 'blue'] }, choices: ['red', 'blue'] }
+  const { caller } = await agent(t, {}, {}, async () => ({ input_required: 'Which?', ...form }) as never)
+  const { task } = await caller.call('SendMessage', { message: message('x') })
+  t.match(task.status, { state: 'TASK_STATE_INPUT_REQUIRED', message: { parts: [{ text: 'Which?' }, { data: form }] } })
+})

@@ -235,6 +235,7 @@ test('steps of an interpreter in a thread', async t => {
   const lines: unknown[] = []
   const log = { debug: (obj: object) => { lines.push(obj) }, info () {}, warn () {}, error () {} }
   const vac = make(worker.stream_interpreter)
+  t.strictSame([vac.takes, vac.openai], [['tools', 'images'], ['tools', 'images']])
   const { chunks } = await read(vac, { steps: 'all', log })
   t.match(plain(chunks), [
     'a', ['call', 0, 'weather', { city: 'Oslo' }], ['result', 0, 'completed', result], 'b',

@@ -244,3 +244,24 @@ test('unknown paths and methods are answered with OpenAI\'s error object, which 
   }
   t.match((await app.inject('/openai/v1/models/docs/')).json(), { error: { message: /did you mean "\/openai\/v1\/models\/docs"\?/ } })
 })
+
+test('an interpreter takes what `takes` names, and reads it from extra.request', async t => {
+  let seen: Record<string, unknown> = {}
+  const agent: Interpreter = async (_question, _name, _history, extra) => { seen = extra; return 'yes' }
+  const app = await makeApp(agent)
+  const ask = async (more: object) => await app.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload: { model: 'docs', messages: [user('q')], ...more } })
+  const schema = { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } } }
+  t.match((await ask(schema)).json(), { error: { param: 'response_format' } })
+  await app.close()
+
+  agent.takes = ['json_schema', 'stop']
+  const taking = await makeApp(agent)
+  t.teardown(() => taking.close())
+  const response = await taking.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload: { model: 'docs', messages: [user('q')], stop: ['x'], steps: true, ...schema } })
+  t.equal(response.statusCode, 200, response.body)
+  t.match(seen.request, { ...schema, stop: ['x'], messages: [{ content: 'q' }] })
+  t.equal(seen.request, seen.openai, 'under the earlier name, too')
+  t.notOk('steps' in seen || 'steps' in (seen.request as object), 'the ask for steps is not for the interpreter')
+  await taking.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload: { model: 'docs', messages: [user('q')], steps: 5 } })
+  t.equal(seen.steps, 5, 'another value is')
+})

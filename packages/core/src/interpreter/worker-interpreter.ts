@@ -4,7 +4,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { InterpreterModuleError, VacBusyError, WorkerOptionsError } from '../basics/errors.js'
 import { RESERVED_EXTRA } from '../vac/interpreter.js'
 import { viewOf } from './extra.js'
-import type { FromWorker, ThreadFailure, ToolFailure, ToWorker, WorkerJob } from './worker-thread.js'
+import type { FromWorker, ThreadFailure, ToolFailure, ToWorker, WorkerExport, WorkerJob } from './worker-thread.js'
 import { MAX_LOAD_MS, type Interpreters } from './module.js'
 import { isRecord } from '../basics/is-record.js'
 import { LogGate } from '../basics/log-gate.js'
@@ -53,7 +53,7 @@ export async function workerInterpreter (module: string, folder: string,
   options: WorkerOptions = {}): Promise<WorkerInterpreter> {
   const { maxThreads, maxQueue, loadMs, log: poolLog = silentLog } = readOptions(WORKER_OPTIONS, options, WorkerOptionsError, 'workerInterpreter')
   const { Piscina } = await import('piscina')
-  const pool = new Piscina<WorkerJob, string[]>({
+  const pool = new Piscina<WorkerJob, WorkerExport[]>({
     filename: workerFile(),
     minThreads: 1,
     maxThreads,
@@ -66,10 +66,10 @@ export async function workerInterpreter (module: string, folder: string,
     const suppressed = gate.pass('')
     if (suppressed !== undefined) poolLog.error({ err, module, suppressed }, 'an interpreter threw an error in its thread between two calls')
   })
-  let names: string[]
+  let exported: WorkerExport[]
   try {
     const late = (): never => { throw new Error(`it did not load within ${loadMs / 1000} s; its code or a top-level await in it does not end`) }
-    names = await within(pool.run({ module, folder }), loadMs, late)
+    exported = await within(pool.run({ module, folder }), loadMs, late)
   } catch (err) {
     await pool.destroy()
     throw (err as { code?: string }).code === 'INTERPRETER_MODULE'
@@ -129,9 +129,13 @@ export async function workerInterpreter (module: string, folder: string,
       port1.close()
     }
   }
+  const withTakes = (name: keyof Interpreters): Interpreter => {
+    const takes = exported.find(other => other.name === name)?.takes
+    return Object.assign(remote(name), takes && { takes })
+  }
   return {
-    stream_interpreter: remote('stream_interpreter'),
-    ...(names.includes('vac_interpreter') ? { vac_interpreter: remote('vac_interpreter') } : {}),
+    stream_interpreter: withTakes('stream_interpreter'),
+    ...(exported.some(({ name }) => name === 'vac_interpreter') ? { vac_interpreter: withTakes('vac_interpreter') } : {}),
     close: () => pool.destroy()
   }
 }

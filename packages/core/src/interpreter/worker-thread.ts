@@ -4,13 +4,14 @@ import { isForCaller, statusOf } from '../basics/create-error.js'
 import { isStep } from '../vac/chunk.js'
 import { loadInterpreters, type Interpreters } from './module.js'
 import { runInterpreter } from './run-interpreter.js'
+import type { Interpreter } from '../vac/interpreter.js'
 import type { VacConfig } from '../config/schema.js'
 import type { Log } from '../basics/log.js'
 import type { CallTool, ListTools, ToolAccess } from '../vac/tools.js'
 import type { StepView } from '../vac/step.js'
 import type { Chunk, ChatTurn, Principal, Protocol } from '../vac/vac.js'
 
-/** A job for the thread: a call, or, without `call`, the names of the module's exports. */
+/** A job for the thread: a call, or, without `call`, the module's exports. */
 export interface WorkerJob {
   readonly module: string
   readonly folder: string
@@ -62,9 +63,15 @@ export interface ToolFailure {
 /** The thread pauses while more than this many characters are on their way. */
 export const UNREAD_HIGH_WATER_CHARS = 256 * 1024
 
-export default async function work ({ module, folder, call }: WorkerJob): Promise<string[]> {
+/** An export of the module, with what the interpreter takes. */
+export interface WorkerExport { readonly name: string, readonly takes: readonly string[] | undefined }
+
+export default async function work ({ module, folder, call }: WorkerJob): Promise<WorkerExport[]> {
   const interpreters = await loadInterpreters(module, folder)
-  if (call === undefined) return Object.entries(interpreters).filter(([, value]) => value !== undefined).map(([name]) => name)
+  if (call === undefined) {
+    return Object.entries<Interpreter | undefined>({ ...interpreters })
+      .flatMap(([name, interpreter]) => interpreter === undefined ? [] : { name, takes: interpreter.takes ?? interpreter.openai })
+  }
   const { port, unread } = call
   const interpreter = interpreters[call.export]
   if (interpreter === undefined) throw new Error(`the module no longer exports ${call.export}`)

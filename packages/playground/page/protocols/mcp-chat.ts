@@ -24,7 +24,7 @@ export async function * askMcp ({ vac, text, history, signal, reply, onSent }: Q
     label: `tools/call ${name}`,
     as: 'sse',
     signal,
-    ...mcpRequest('tools/call', params, { form: {} }, { progressToken: randomId() })
+    ...mcpRequest('tools/call', params, { form: {} }, { progressToken: randomId(), 'polyvac/steps': true })
   } as const
   for await (const { method, params, result } of events(request, onSent)) {
     if (method === 'notifications/progress') yield { delta: params.message }
@@ -53,7 +53,7 @@ export async function * askMcpSession ({ vac, text, history, signal, reply, task
     await postMessage(request('reply', { id: JSON.parse(id), result }))
   }
   const name = `vac_stream_${vac}`
-  const params = { name, arguments: { query: text, chat_history: history }, _meta: { progressToken: CALL_ID } }
+  const params = { name, arguments: { query: text, chat_history: history }, _meta: { progressToken: CALL_ID, 'polyvac/steps': true } }
   const call = last === undefined
     ? request(`tools/call ${name}`, { id: CALL_ID, method: 'tools/call', params })
     : request(`resume ${name}`, undefined, { 'last-event-id': last })

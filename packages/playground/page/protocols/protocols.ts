@@ -39,7 +39,7 @@ async function * askDirect ({ vac, text, history, signal, onSent }: Question): A
     protocol: 'direct',
     label: `ask ${vac}`,
     path: path('vac', `/streaming/${encodeURIComponent(vac)}/sse`),
-    body: { user_input: text, chat_history: history },
+    body: { user_input: text, chat_history: history, steps: true },
     signal,
     as: 'sse'
   } as const
@@ -87,7 +87,7 @@ async function * askA2a ({ vac, text, history, signal, reply, task, onSent }: Qu
     : [{ text }]
   const message = { messageId: randomId(), role: 'ROLE_USER', parts, ...reply?.task === undefined ? {} : { taskId: reply.task } }
   const results = task === undefined
-    ? events(a2aRequest('SendStreamingMessage', { message }, 'sse', signal), onSent)
+    ? events(a2aRequest('SendStreamingMessage', { message, metadata: { steps: true } }, 'sse', signal), onSent)
     : continueTask(task, signal, onSent)
   const others = new Map<string, Fields>()
   let known = ''
@@ -161,7 +161,7 @@ async function * askDescription ({ vac, text, history, signal, reply, task, onSe
   const request = task !== undefined
     ? descriptionRequest('tasks/resubscribe', { taskId: task }, 'sse', signal)
     : descriptionRequest('tasks/sendSubscribe', {
-      skillName: `vac_stream_${vac}`, input: { query: text, chat_history: history }, ...reply?.task === undefined ? {} : { taskId: reply.task }
+      skillName: `vac_stream_${vac}`, input: { query: text, chat_history: history }, metadata: { steps: true }, ...reply?.task === undefined ? {} : { taskId: reply.task }
     }, 'sse', signal)
   let known = ''
   for await (const { taskId, data } of events(request, onSent)) {

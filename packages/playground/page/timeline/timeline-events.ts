@@ -11,6 +11,8 @@ export interface TimelineEvent {
   readonly end: number | undefined
   readonly label: string
   readonly isFrame: boolean
+  /** Of the call of a tool in an answer, which its result names. */
+  readonly callId?: string | undefined
 }
 
 const MAX_LABEL = 120
@@ -27,6 +29,19 @@ function labelOf (text: string): string {
   return (/"state":\s*"([\w-]+)"/.exec(text)?.[1] ?? text).slice(0, MAX_LABEL)
 }
 
+const CALL = /"tool_call":\{"id":("(?:[^"\\]|\\.)*"),"name":("(?:[^"\\]|\\.)*")/
+const RESULT = /"tool_result":\{"id":("(?:[^"\\]|\\.)*"),"state":"(\w+)"/
+
+/** A frame as an event; the result of a tool is an event from its call on. */
+function frameOf (lane: Lane, at: number, text: string, known: readonly TimelineEvent[]): TimelineEvent {
+  const [, id, name] = CALL.exec(text) ?? []
+  if (name !== undefined) return { lane: 'tool calls', start: at, end: at, label: JSON.parse(name).slice(0, MAX_LABEL), isFrame: true, callId: id }
+  const [, ended, state] = RESULT.exec(text) ?? []
+  const call = ended === undefined ? undefined : known.find(({ callId }) => callId === ended)
+  if (call === undefined) return { lane, start: at, end: at, label: labelOf(text), isFrame: true }
+  return { lane: 'tool calls', start: call.start, end: at, label: `${call.label} ${state}`, isFrame: false }
+}
+
 /**
  * The events of a session and `others` in the order of their times. Only frames that are new since the last call are
  * read.
@@ -40,7 +55,7 @@ export function eventsOf (exchanges: readonly Exchange[], others: readonly Timel
     events.push({ lane, start: startedAt, end: endedAt === undefined ? undefined : startedAt + endedAt, label: `${label} ${outcome}`.trim(), isFrame: false })
     let known = frameEvents.get(exchange)
     if (known === undefined) frameEvents.set(exchange, known = [])
-    for (const { at, text } of frames.slice(known.length)) known.push({ lane, start: startedAt + at, end: startedAt + at, label: labelOf(text), isFrame: true })
+    for (const { at, text } of frames.slice(known.length)) known.push(frameOf(lane, startedAt + at, text, known))
     for (const event of known) events.push(event)
   }
   return events.sort((a, b) => a.start - b.start)

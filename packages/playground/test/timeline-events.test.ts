@@ -1,0 +1,30 @@
+import { test } from 'tap'
+import type { Exchange } from '../page/requests/exchange-record.js'
+import { eventsOf } from '../page/timeline/timeline-events.js'
+
+test('a call of a tool in an answer is an event of the timeline from its call to its result, over each protocol', t => {
+  const call = { tool_call: { id: 'c"1', name: 'read "it"', input: {} } }
+  const result = { tool_result: { id: 'c"1', state: 'failed', duration_ms: 2 } }
+  const frames = (wrap: (step: object) => object): string[] => [call, result].map(step => `event: step\ndata: ${JSON.stringify(wrap(step))}`)
+  const wraps: Array<(step: object) => object> = [
+    step => step,
+    step => ({ result: { statusUpdate: { status: { state: 'TASK_STATE_WORKING', message: { parts: [{ data: { step } }] } } } } }),
+    step => ({ type: 'task_update', data: { state: 'working', metadata: { steps: [step] } } }),
+    step => ({ method: 'notifications/progress', params: { progress: 1, _meta: { 'polyvac/step': step } } })
+  ]
+  for (const wrap of wraps) {
+    const exchange = {
+      startedAt: 100,
+      endedAt: 9,
+      protocol: 'direct',
+      label: 'ask demo',
+      request: { path: '/vac/demo', headers: {} },
+      status: 200,
+      frames: frames(wrap).map((text, i) => ({ at: 2 + i * 3, bytes: text.length, text }))
+    } as unknown as Exchange
+    const read = (): unknown[] => eventsOf([exchange], []).slice(1).map(({ lane, start, end, label, isFrame }) => [lane, start, end, label, isFrame])
+    t.strictSame(read(), [['tool calls', 102, 102, 'read "it"', true], ['tool calls', 102, 105, 'read "it" failed', false]])
+    t.equal(read().length, 2, 'read again')
+  }
+  t.end()
+})
