@@ -295,6 +295,28 @@ test('a second question of a conversation is refused while the first one is answ
   t.equal((await ask('c')).statusCode, 202, 'afterwards')
 })
 
+test('a conversation has any name: its header is percent-encoded where headers cannot carry it', async t => {
+  const { app, work } = await makeService(t)
+  for (const name of ['chat-1', 'a\nb', 'a\r\nset-cookie: x=1', '日本', 'é', '\u202e', ' ', '100%', 'x'.repeat(256), '😀'.repeat(64)]) {
+    for (const background of [true, false]) {
+      const { asked } = work
+      const response = await post(app, '/vac/docs', { user_input: 'a', background, conversation_id: name })
+      t.equal(response.statusCode, background ? 202 : 200, JSON.stringify(name))
+      const header = String(response.headers['x-conversation-id'])
+      t.match(header, /^[!-~]+$/)
+      t.equal(decodeURIComponent(header), name)
+      t.equal(response.headers['set-cookie'], undefined)
+      if (background) await ended(app, response.json().run_id)
+      t.equal(work.asked, asked + 1)
+    }
+    const { runs } = (await get(app, `/vac/docs/runs?conversation_id=${encodeURIComponent(name)}`)).json()
+    t.strictSame(runs.map(({ conversation_id: of }: { conversation_id: string }) => of), [name, name])
+  }
+  const { asked } = work
+  for (const name of ['\0', '\ud800', '', 'x'.repeat(257)]) t.equal((await post(app, '/vac/docs', { user_input: 'a', conversation_id: name })).statusCode, 400)
+  t.equal(work.asked, asked)
+})
+
 test('an Idempotency-Key gives the first result again, also while it is made', async t => {
   const { app, work } = await makeService(t)
   const chat = { model: 'docs', messages: [{ role: 'user', content: 'x' }] }

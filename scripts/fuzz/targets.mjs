@@ -109,5 +109,31 @@ export const TARGETS = [
         if (statusCode >= 500 && statusCode !== 503) throw new Error(`${path} answered ${statusCode}: ${body.slice(0, 500)}`)
       }
     }
+  },
+  {
+    name: 'runs',
+    holds: 'no name of a conversation, key, run, cursor or state answers 500',
+    seeds: [
+      json({ user_input: 'a', background: true, conversation_id: 'c' }), json({ user_input: 'a', conversation_id: '\u65e5 %\n' }), 'MTc5NTgzMTQ1MzYxOS4xMg',
+      '00000000-0000-4000-8000-000000000000', '12', 'respond-async, wait=10', 'completed'
+    ],
+    async run (bytes) {
+      const text = bytes.toString('latin1')
+      const part = encodeURIComponent(text).slice(0, 2_048).replace(/%[^%]?$/, '')
+      // what a header may carry
+      const header = text.replaceAll(/[^\t -~\u0080-\u00ff]/g, '').trim().slice(0, 4_096)
+      for (const path of ['/vac/demo', '/vac/streaming/demo/sse']) {
+        await send(path, bytes, JSON_HEADERS)
+        await send(path, json({ user_input: 'a', conversation_id: text.slice(0, 256) }), { ...JSON_HEADERS, 'idempotency-key': header, prefer: header })
+      }
+      const app = await service()
+      for (const [method, path, headers] of [
+        ['GET', `?cursor=${part}`], ['GET', `?state=${part}`], ['GET', `?conversation_id=${part}`], ['GET', `/${part}`], ['GET', `/${part}/stream`], ['POST', `/${part}/cancel`], ['DELETE', `/${part}`],
+        ['GET', `/x/stream?after=${part}`], ['GET', '/x/stream', { 'last-event-id': header }]
+      ]) {
+        const { statusCode, body } = await app.inject({ method, url: `/vac/demo/runs${path}`, headers })
+        if (statusCode >= 500 && statusCode !== 503) throw new Error(`${method} ${path} answered ${statusCode}: ${body.slice(0, 500)}`)
+      }
+    }
   }
 ]

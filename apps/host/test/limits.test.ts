@@ -148,6 +148,18 @@ test('an owner creates so many tasks in a day; the same request again does not c
   t.match((await send('bob', 'c')).json(), { result: { taskId: String } })
 })
 
+test('runs count among the tasks of a day, of each owner by itself, also of owners with long names', async t => {
+  const { ask } = await hostWith(t, { owner: { tasks_per_day: 2 } }, A2A)
+  const start = async (owner: string, more = {}) => (await ask(owner, '/vac/docs', { user_input: 'x', background: true }, more)).statusCode
+  for (const owner of ['alice', 'x'.repeat(256), `${'x'.repeat(255)}y`]) {
+    const key = { 'idempotency-key': 'k' }
+    t.strictSame([await start(owner, key), await start(owner, key), await start(owner), await start(owner)], [202, 202, 202, 429])
+    t.equal((await ask(owner, '/vac/docs', { user_input: 'x' })).statusCode, 200, 'a plain question is no task')
+  }
+  const query = { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_docs', input: { query: 'x' } } }
+  t.equal((await ask('alice', '/a2a/tasks/send', query)).statusCode, 429)
+})
+
 test('owner_share is the share of the memory budget, of shared slots and of the task store', async t => {
   t.teardown(() => { setOwnerShare(OWNER_SHARE) })
   const { ask } = await hostWith(t, { owner_share: 0.5 }, { enable_a2a_agent: true, tasks: { store: 'memory', max_tasks: 8 } })

@@ -1,4 +1,4 @@
-import type { Exchange } from '../requests/exchange.js'
+import type { Exchange } from '../requests/exchange-record.js'
 
 export const LANES = ['tasks', 'streams', 'tool calls', 'webhooks', 'requests'] as const
 export type Lane = typeof LANES[number]

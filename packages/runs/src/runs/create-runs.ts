@@ -1,6 +1,6 @@
 import type { Authenticate, Log, StepView, Vacs } from '@polyvac/core'
 import {
-  accessKey, callback, callerFields, exposedVacs, integer, mayUse, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
+  accessKey, callback, callerFields, exposedVacs, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
   stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type Runs,
   type StartedRun
 } from '@polyvac/core/plugin'
@@ -153,10 +153,8 @@ class StoredRuns implements OwnRuns {
 
   async list (caller: RunCaller, { vac, states, conversation, limit, cursor }: RunQuery): ReturnType<Runs['list']> {
     // unknown callers share one owner: without their ids, runs of others are not shown
-    if (!mayUse(caller.principal, { vac }) || (caller.principal === undefined && !caller.isLocal)) return { runs: [] }
-    const page = await this.#tasks.list(keyOf(caller), {
-      skills: [skillOf(vac)], states: states && taskStatesOf(states), contextId: conversation, limit, cursor
-    })
+    if (caller.principal === undefined && !caller.isLocal) return { runs: [] }
+    const page = await this.#callers.list(caller.principal, { states: states && taskStatesOf(states), contextId: conversation, limit, cursor }, vac)
     return { runs: page.tasks.map(task => ({ ...viewRun(task), answer: undefined })), nextCursor: page.nextCursor }
   }
 
