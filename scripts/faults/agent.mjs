@@ -2,15 +2,19 @@
 import { appendFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** `words <count> <ms>`: words with pauses; `ask`: a question back; `poison`: ends the process. */
-export async function * stream_interpreter (question, name, history, { signal, taskId, attempt = 0 }) {
+/**
+ * `words <count> <ms>`: words with pauses; `same <count> <ms>`: words that each attempt repeats; `ask`: asks back;
+ * `poison`: ends the process.
+ */
+export async function * stream_interpreter (question, name, history, { signal, taskId, runId, attempt = 0 }) {
+  if (runId !== undefined) appendFileSync(process.env.FAULTS_LOG, `${JSON.stringify({ kind: 'answered', run: runId, pid: process.pid, attempt })}\n`)
   if (taskId !== undefined) appendFileSync(process.env.FAULTS_LOG, `${JSON.stringify({ kind: 'executed', task: taskId, question, attempt })}\n`)
   const [what, count = 0, ms = 0] = question.split(' ').map((word, i) => i === 0 ? word : Number(word))
   if (what === 'poison') process.kill(process.pid, 'SIGKILL')
   if (what === 'ask' && history.length === 0) return { input_required: 'Which one?' }
-  if (what !== 'words') return { answer: `heard: ${question}` }
+  if (what !== 'words' && what !== 'same') return { answer: `heard: ${question}` }
   for (let i = 0; i < count; i++) {
-    yield `a${attempt} word ${i} `
+    yield what === 'same' ? `word ${i} ` : `a${attempt} word ${i} `
     if (ms > 0) await delay(ms, undefined, { signal })
   }
 }

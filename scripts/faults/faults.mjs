@@ -9,6 +9,7 @@ import { checkHistory } from './history.mjs'
 import { Load } from './load.mjs'
 import { withoutNotifications } from './relay.mjs'
 import { ON_POSTGRES, Replicas } from './replicas.mjs'
+import { killExecutors } from './runs.mjs'
 
 /** Longer than a lease of ten seconds, and longer than a server waits for a lost client. */
 const FREEZE_MS = 18_000
@@ -241,6 +242,20 @@ export const ALONE = [
         if (isDown) await server.start()
         await replicas?.close()
       }
+    }
+  },
+  {
+    name: 'SIGKILL under readers of a run',
+    what: 'The process that answers a run is killed, on a file and on two replicas with PostgreSQL. Readers come back with their cursor: the run ends once, with the text of an undisturbed one.',
+    maxSeconds: 60,
+    async run ({ server, runs = 16 }) {
+      const began = performance.now()
+      const onFile = await withReplicas({ count: 1, tasks: { path: './tasks.db' }, revive: true }, async replicas => await killExecutors(replicas, runs / 2))
+      const onPostgres = await withReplicas({ count: 2, databaseUrl: await newDatabase(server), revive: true }, async replicas => await killExecutors(replicas, runs / 2))
+      const both = [onFile, onPostgres]
+      const sum = field => both.reduce((total, seen) => total + seen[field], 0)
+      process.stdout.write(`runs whose process was killed: ${onFile.runs} on a file in ${onFile.seconds.toFixed(1)} s, ${onPostgres.runs} on two replicas in ${onPostgres.seconds.toFixed(1)} s; ${sum('resumed')} times a reader came back\n`)
+      return { seconds: (performance.now() - began) / 1000, lost: sum('lost'), duplicated: sum('duplicated'), problems: both.flatMap(({ problems }) => problems) }
     }
   }
 ]

@@ -212,16 +212,19 @@ export class Load {
 }
 
 /** A refusal that may be repeated: an overloaded or absent service, also as an error of JSON-RPC. */
-function isPassing (response) {
+export function isPassing (response) {
   return PASSING.includes(response.status) || /"code":"(?:TASK_STORE_UNAVAILABLE|SHUTTING_DOWN)"/.test(response.text)
 }
 
-/** Reads a stream until it ends, is cut, or `onEvent` returns true. Resolves to a response that is not a stream. */
-function readStream (url, path, body, headers, onEvent) {
+/**
+ * Reads a stream until it ends, is cut, or `onEvent` returns true. Resolves to a response that is not a stream.
+ * @param body undefined for a GET
+ */
+export function readStream (url, path, body, headers, onEvent) {
   return new Promise((resolve, reject) => {
     const { port } = new URL(url)
-    const asked = httpRequest({ host: '127.0.0.1', port, path, method: 'POST', agent: false, timeout: MAX_SILENCE_MS, headers: { 'content-type': 'application/json', ...headers } })
-    asked.on('timeout', () => asked.destroy()).on('error', () => resolve()).end(JSON.stringify(body))
+    const asked = httpRequest({ host: '127.0.0.1', port, path, method: body === undefined ? 'GET' : 'POST', agent: false, timeout: MAX_SILENCE_MS, headers: { 'content-type': 'application/json', ...headers } })
+    asked.on('timeout', () => asked.destroy()).on('error', () => resolve()).end(body && JSON.stringify(body))
     asked.on('response', response => {
       const isStream = response.headers['content-type']?.startsWith('text/event-stream')
       let isDone = false
