@@ -110,7 +110,7 @@ export class RunSteps implements StepReading {
   /** A step of this run itself never fails the answer: what is not JSON is left out of it. */
   #push (kind: 'tool_call' | 'tool_result', given: object): void {
     if (this.#isOver) return
-    // nobody sees it: it is only logged
+    // no reader sees it: it is only logged
     if (this.#sink.view === undefined) return this.#note({ [kind]: given } as Step)
     const before = this.#room.left
     let step: Step | undefined
