@@ -58,7 +58,22 @@ const TABLES_QUESTIONS = [
   ['Was regelt § 6?', undefined], ['Was regelt § 7?', /Müll/]
 ] as const
 
-for (const [name, documents, questions] of [['an office', OFFICE, OFFICE_QUESTIONS], ['a product', NAMES, NAMES_QUESTIONS], ['other languages', LANGUAGES, LANGUAGES_QUESTIONS], ['tables and programs', TABLES, TABLES_QUESTIONS]] as const) {
+const SIBLINGS = {
+  'orbix.md': '# Orbix speaker\n\nThe Orbix has a battery of 12 hours and weighs 800 g. The Orbix Pro lasts 20 hours. The maximum pressure is 2 bar.\n',
+  'plans.md': '# Plans\n\n| Plan | Price | Seats |\n| --- | --- | --- |\n| Basic | 9 euros | 3 |\n| Team | 29 euros | 10 |\n\n# Rooms\n\nThe north hall seats 80 people.\n',
+  'ja.md': '# プラン\n\nスタンダードプランは月額980円です。プレミアムプランは5人まで使えます。\n\n# 支店\n\n大阪支店の営業時間は9時から18時までです。\n',
+  'zh.md': '# 套餐\n\n家庭套餐每月59元，含100GB流量。学生套餐每月19元。\n'
+}
+const SIBLINGS_QUESTIONS = [
+  ['How long does the battery of the orbix max last?', undefined], ['How long does the Orbix Pro last?', /20 hours/], ['How heavy is the orbix?', /800/],
+  ['does the orbix mini have a battery', undefined], ['how many hours is the orbix max battery', /12 hours/], ['What is the maximum pressure in psi?', undefined], ['What is the max pressure?', /2 bar/],
+  ['how many seats has the business plan?', undefined], ['how many seats has the team plan?', /10/], ['What is the cheapest plan?', /9 euros/],
+  ['How many people fit in the south hall?', undefined], ['How many people fit in the north hall?', /80/],
+  ['ゴールドプランはいくらですか？', undefined], ['スタンダードプランはいくらですか？', /980/], ['名古屋支店の営業時間は？', undefined], ['大阪支店の営業時間は？', /18時/],
+  ['商务套餐每月多少钱？', undefined], ['家庭套餐每月多少钱？', /59/], ['最便宜的套餐每月多少钱？', /19/]
+] as const
+
+for (const [name, documents, questions] of [['other things of a name', SIBLINGS, SIBLINGS_QUESTIONS], ['an office', OFFICE, OFFICE_QUESTIONS], ['a product', NAMES, NAMES_QUESTIONS], ['other languages', LANGUAGES, LANGUAGES_QUESTIONS], ['tables and programs', TABLES, TABLES_QUESTIONS]] as const) {
   test(`a number, code or variant that no document has is not answered by another one, and one that it has is: ${name}`, async t => {
     const interpreter = documentsInterpreter(await memoryOf(t, documents))
     for (const [question, answer] of questions) {

@@ -32,6 +32,28 @@ test('the score is a probability: near 1 for all words of the query, lower for a
   t.ok((half?.score ?? 1) < 0.5)
 })
 
+test('a passage without the number, date or price that is asked for answers less', async t => {
+  const ferry = 'The ferry crosses the harbour from the north pier.'
+  for (const [question, fact] of [
+    ['How many seats does the ferry have?', 'The ferry has 90 seats.'], ['When does the ferry cross the harbour?', 'The ferry crosses the harbour on Mondays.'],
+    ['How much does the ferry cost?', 'The ferry costs 4 euros.'], ['Wie viele Sitze hat die Fähre?', 'Die Fähre hat 90 Sitze.']
+  ] as const) {
+    const scoreOf = async (text: string): Promise<number> => (await indexOf(t, { 'a.md': `# Ferry\n\n${text}` })).search({ query: question, threshold: 0 })[0]?.score ?? 0
+    const without = fact.replace(/90|4 euros|on Mondays/, 'something')
+    t.ok(await scoreOf(`${ferry} ${without}`) < await scoreOf(`${ferry} ${fact}`), question)
+  }
+})
+
+test('of two passages that fit alike, that of the document with a better one comes first', async t => {
+  const text = 'The pump is cleaned with vinegar.'
+  const index = await indexOf(t, {
+    'a.md': `# One\n\n${text}\n\n## Two\n\nThe lamp is blue.`,
+    'b.md': `# One\n\n${text}\n\n## Two\n\nCleaning the pump of the boiler takes an hour.`
+  })
+  const found = index.search({ query: 'cleaning the pump with vinegar in the boiler', threshold: 0 }).filter(({ content }) => content.includes('vinegar'))
+  t.strictSame(found.map(({ source }) => source), ['b.md', 'a.md'])
+})
+
 test('the size of the index is part of the score: the same words in one of 3,000 passages mean less', async t => {
   const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`${at}.md`, `Entry ${at} of the ledger.`]))
   const scoreIn = async (texts: Record<string, string>): Promise<number> =>

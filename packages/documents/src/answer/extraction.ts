@@ -1,5 +1,5 @@
 import type { Hit } from '@polyvac/core'
-import { answerKind, asksForName } from './answer-kind.js'
+import { answerKind, asksForName } from '../search/answer-kind.js'
 import {
   BELOW_SHARE, CARRIED, CODE_SHARE, FORM, FRAGMENT_CHARS, FRAGMENT_SHARE, GENERAL_SHARE, HEADING_SHARE, INTRODUCES, KIND_BONUS,
   MAX_CODE, MAX_CODE_BLOCKS, MAX_DISTANCE, NEXT_HIT_SHARE, OPENING_BONUS, OPENING_SENTENCES, OPENING_WORDS, OWN_SHARE, SAME_SHARE, SCORE_SHARE,

@@ -43,7 +43,7 @@ export const CODE_SHARE = { wanted: 0.9, only: 0.6, other: 0.3 } as const
 // What is chosen
 
 /** Sentences below this share of the best one's weight are left out. */
-export const WEAKEST_SHARE = 0.6
+export const WEAKEST_SHARE = 0.5
 /** A sentence repeats another one that has more than this part of the sentence's words... */
 export const SAME_SHARE = 0.7
 /** ...and one of whose words it has more than this part: a longer sentence adds to one that it begins like. */
@@ -65,15 +65,3 @@ export const OPENING_SENTENCES = 2
 export const MAX_CODE_BLOCKS = 2
 /** Longer parts of code blocks, in characters, are left out: each is one line. */
 export const MAX_CODE = 2_500
-
-// The kind of answer that is asked for
-
-/** The value of a digit where a date is asked for, and of a number without a word of the question behind it. */
-export const OTHER_NUMBER = 0.6
-/** That of a number of what the question counts: "five active keys" for "how many keys". */
-export const COUNT = 2
-/** Words between a number and what it counts: "five active keys". */
-export const COUNTED_WITHIN = 3
-/** Letters of a name of a day or month that also begins longer words, and of what these add: "Mittwochs". */
-export const MIN_NAME = 5
-export const MAX_NAME_REST = 3

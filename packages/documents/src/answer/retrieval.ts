@@ -1,5 +1,5 @@
 import type { Hit, Memory, MemoryQuery } from '@polyvac/core'
-import { isPriceWord } from './answer-kind.js'
+import { isPriceWord } from '../search/answer-kind.js'
 import { FURTHER_SHARE, SAME_FILE, SAME_SECTION } from './parameters.js'
 import { languageOf, stopWordsOf, type Language } from '../language/languages.js'
 import { hasTerms, TermMatcher, type QueryTerms } from '../search/query-terms.js'

@@ -14,7 +14,7 @@ export interface DocumentsInterpreterOptions {
   readonly k?: number | undefined
   /** Score, a probability, from which a passage answers, 0 to 1; others add to it from half of that. Default 0.6. */
   readonly threshold?: number | undefined
-  /** Most sentences of an answer without a model. Default 4. */
+  /** Most sentences of an answer without a model. Default 6. */
   readonly maxSentences?: number | undefined
   /** The port of this service, which `model: auto` skips. Default: the environment's PORT. */
   readonly ownPort?: number | (() => number | undefined) | undefined
@@ -26,7 +26,7 @@ export interface DocumentsInterpreterOptions {
 export const DOCUMENTS_OPTIONS = {
   k: integer(undefined, { max: 100 }),
   threshold: number(0, 1, 0.6),
-  maxSentences: integer(4),
+  maxSentences: integer(6),
   ownPort: PORT,
   modelTimeoutMs: milliseconds(60_000)
 } satisfies OptionRules<DocumentsInterpreterOptions>

@@ -3,6 +3,7 @@ import { stemOf, stopWordsOf, type Language } from '../language/languages.js'
 import { FAMILIES, ID_NOUNS, KNOWN_ABBREVIATIONS, numberOf } from '../language/names.js'
 import { signedNamesIn } from '../language/terms.js'
 import { BETWEEN, COUNTED, LETTER, NUMBER, readCode, readCounted, readLetter, readNumber, readVariant, ROMAN } from './named-readers.js'
+import { siblingsOf } from './named-siblings.js'
 import { isNoun, keyOf, NamedText, tokensOf, type Naming, type Token } from './named-text.js'
 
 /** A number, code, letter, ordinal or the like that a question names: "error 1049", "P-30", "the third floor". */
@@ -37,7 +38,8 @@ export class NamedTokens {
   constructor (question: string, language: Language | undefined, isAbsent: (word: string) => boolean = () => false) {
     const asked = question.normalize('NFKC')
     const tokens = tokensOf(asked)
-    this.#named = [...namedOf(asked, tokens, language ?? 'en'), ...language === undefined ? [] : absentOf(tokens, language, isAbsent)].slice(0, MAX_NAMED)
+    this.#named = [...namedOf(asked, tokens, language ?? 'en'), ...language === undefined ? [] : absentOf(tokens, language, isAbsent),
+      ...siblingsOf(asked, tokens, language ?? 'en', isAbsent).map(read => ({ isCertain: false, read }))].slice(0, MAX_NAMED)
   }
 
   /** Whether the question names nothing. */

@@ -77,6 +77,7 @@ export const ORDER = {
   name: 4.1,
   words: 0.42,
   code: 0.84,
+  document: 1.5,
   likeness: 6
 } as const
 /** Likeness of a passage without a vector next to others with one. */
@@ -89,21 +90,16 @@ export const LEAST_LIKENESS = 0.45
 
 /** Logistic regression over questions of which a third have no answer. */
 export const LOGISTIC = {
-  bm25: 5.75,
-  proximity: 1.39,
-  heading: 3.93,
-  sentence: 0.4,
-  meant: 1.31,
-  sentenceMeant: 1.78,
-  last: 0.62,
-  name: 3.5,
-  coverage: -0.48,
-  found: 0.087,
-  missing: -0.008,
-  perTerm: -1.8,
-  words: -0.324,
-  passages: -0.385,
-  constant: 0.7
+  proximity: 1.87,
+  heading: 5.7,
+  meant: 1.89,
+  sentenceMeant: 4.1,
+  name: 5.6,
+  found: 0.084,
+  perTerm: -1.79,
+  passages: -0.28,
+  lack: -2.85,
+  constant: -1.05
 } as const
 /** What a name that no passage has takes off the sum: "a server in Python" is not about one in another language. */
 export const ABSENT_NAME = 4
@@ -113,7 +109,21 @@ export const OTHER_NAME = { order: 2, share: 0.1 } as const
 export const MOST = 0.98
 /** Passages that are added to those of an index: in the smallest ones their number means little. */
 export const MORE_PASSAGES = 10
-/** The same for the words of a passage. */
+/** The same for the words of a passage, in their order. */
 export const MORE_WORDS = 10
+/** Passages of which one has to have the number, date or price that is asked for. */
+export const KIND_PASSAGES = 3
 /** The regression for a passage with a vector; `words` is the weight of the sum above, but at least of `leastWords`. */
 export const MEANING = { words: 0.37, leastWords: -10, likeness: 6.43, constant: -0.72 } as const
+
+// The kind of answer that is asked for
+
+/** The value of a digit where a date is asked for, and of a number without a word of the question behind it. */
+export const OTHER_NUMBER = 0.6
+/** That of a number of what the question counts: "five active keys" for "how many keys". */
+export const COUNT = 2
+/** Words between a number and what it counts: "five active keys". */
+export const COUNTED_WITHIN = 3
+/** Letters of a name of a day or month that also begins longer words, and of what these add: "Mittwochs". */
+export const MIN_NAME = 5
+export const MAX_NAME_REST = 3

@@ -50,21 +50,23 @@ const MAX_POSITIONS = 32
 /**
  * The value that passages for one query are ordered by.
  * @param hasCode whether the query may ask for code, and the passage has a block of it
+ * @param document the BM25 of the best passage of its document
  */
-export function orderOf (fit: PassageFit, hasCode: boolean): number {
+export function orderOf (fit: PassageFit, hasCode: boolean, document: number): number {
   return ORDER.bm25 * fit.bm25 + ORDER.coverage * coverageOf(fit) + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading +
     ORDER.sentence * fit.sentence + ORDER.pair * fit.pair + ORDER.meant * fit.meant + ORDER.sentenceMeant * fit.sentenceMeant +
     ORDER.last * fit.last + ORDER.name * fit.name + ORDER.words * Math.log(fit.words + MORE_WORDS) +
-    (hasCode ? ORDER.code : 0) + ORDER.likeness * (fit.likeness ?? UNKNOWN_LIKENESS)
+    (hasCode ? ORDER.code : 0) + ORDER.document * document + ORDER.likeness * (fit.likeness ?? UNKNOWN_LIKENESS)
 }
 
-/** The probability that a passage answers the query, where it is the best of an index with so many passages. */
-export function probabilityOf (fit: PassageFit, passages: number): number {
-  const sum = LOGISTIC.bm25 * fit.bm25 + LOGISTIC.proximity * fit.proximity + LOGISTIC.heading * fit.heading +
-    LOGISTIC.sentence * fit.sentence + LOGISTIC.meant * fit.meant + LOGISTIC.sentenceMeant * fit.sentenceMeant +
-    LOGISTIC.last * fit.last + LOGISTIC.name * fit.name + LOGISTIC.coverage * coverageOf(fit) +
-    LOGISTIC.found * fit.found + LOGISTIC.missing * fit.missing + LOGISTIC.perTerm / Math.max(1, fit.terms) +
-    LOGISTIC.words * Math.log(fit.words + MORE_WORDS) + LOGISTIC.passages * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant -
+/**
+ * The probability that a passage answers the query, where it is the best of an index with so many passages.
+ * @param lack how far the best passages lack the kind of answer that is asked for, 0 to 1
+ */
+export function probabilityOf (fit: PassageFit, passages: number, lack: number): number {
+  const sum = LOGISTIC.proximity * fit.proximity + LOGISTIC.heading * fit.heading + LOGISTIC.meant * fit.meant +
+    LOGISTIC.sentenceMeant * fit.sentenceMeant + LOGISTIC.name * fit.name + LOGISTIC.found * fit.found +
+    LOGISTIC.perTerm / Math.max(1, fit.terms) + LOGISTIC.passages * Math.log(passages + MORE_PASSAGES) + LOGISTIC.lack * lack + LOGISTIC.constant -
     (fit.hasAbsentName ? ABSENT_NAME : 0)
   const all = fit.likeness === undefined
     ? sum

@@ -1,14 +1,15 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { BACKGROUND_PASSAGES, backgroundOf, COMMON_STEMS } from '../language/common-stems.js'
 import { languageOfQuery, mayBeEnglish, stemOf, stopWordsOf, type Language } from '../language/languages.js'
+import { lackOfKind } from './answer-kind.js'
 import { matchOf, type MatchedTerm } from './match-expression.js'
 import { NamedText } from './named-text.js'
 import { NamedTokens } from './named-tokens.js'
-import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
+import { orderOf, PassageScorer, probabilityOf, type PassageFit } from './passage-score.js'
 import { asksForCode } from './question.js'
 import type { QueryTerm, QueryTerms } from './query-terms.js'
 import {
-  CONTEXT_SHARE, IDF_POWER, MAX_FOR_SYNONYMS, MIN_PART, MIN_REST, OTHER_NAME, OWN_BACKGROUND, RARITY, SYLLABLE_SHARE
+  CONTEXT_SHARE, IDF_POWER, KIND_PASSAGES, MAX_FOR_SYNONYMS, MIN_PART, MIN_REST, OTHER_NAME, OWN_BACKGROUND, RARITY, SYLLABLE_SHARE
 } from './parameters.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
 import { synonymsOf } from '../language/synonyms.js'
@@ -40,8 +41,8 @@ export interface RankedPassage extends Passage {
 
 /** What an index knows about the terms of a query. */
 export interface TermWeights {
-  /** The terms of a query, highest weight first. */
-  of (query: string, context?: string): QueryTerms & { readonly terms: readonly IndexedTerm[] }
+  /** The terms of a query, highest weight first, and the text that asks: the turn before, where a query has no word. */
+  of (query: string, context?: string): QueryTerms & { readonly terms: readonly IndexedTerm[], readonly asking: string }
   /** Number of passages in the index. */
   count (): number
   /** Call it after a change. Changes by other processes are detected. */
@@ -177,7 +178,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
         }
       }
       const sorted = [...terms.values()].sort((a, b) => b.weight - a.weight || (a.match < b.match ? -1 : 1))
-      return { terms: sorted, languages: languagesOf(), language }
+      return { terms: sorted, languages: languagesOf(), language, asking: isBare ? context : query }
     }
   }
 }
@@ -215,16 +216,22 @@ export function rankPassages (database: SqliteDatabase, weights: TermWeights): (
     const absent = new Set(terms.filter(({ passages }) => passages === 0).flatMap(({ stems }) => stems))
     const names = new NamedTokens(query, asked.language, word => absent.has(stemOf(word, asked.language ?? 'en')))
     const others = names.isEmpty ? [] : names.others(found.map(({ source, heading, content }) => new NamedText(source, heading, content)))
-    const compared = found.map(({ id, source, heading, first, last, content }, at) => {
-      const fit = scorer.fit({ source, heading, content }, meaning?.likeness(id))
+    const fits = found.map(({ id, source, heading, content }) => scorer.fit({ source, heading, content }, meaning?.likeness(id)))
+    // @keyed none: it lives for one search; MAX_COMPARED passages
+    const documents = new Map<string, number>()
+    for (const [at, { source }] of found.entries()) documents.set(source, Math.max(documents.get(source) ?? 0, (fits[at] as PassageFit).bm25))
+    const compared = found.map(({ source, heading, first, last, content }, at) => {
+      const fit = fits[at] as PassageFit
       const isOther = others[at] === true
-      return { passage: { source, heading, first, last, content }, fit, isOther, order: orderOf(fit, wantsCode && FENCE.test(content)) - (isOther ? OTHER_NAME.order : 0) }
+      const order = orderOf(fit, wantsCode && FENCE.test(content), documents.get(source) as number) - (isOther ? OTHER_NAME.order : 0)
+      return { passage: { source, heading, first, last, content }, fit, isOther, order }
     }).sort((a, b) => b.order - a.order)
+    const lack = lackOfKind(asked.asking, asked, compared.slice(0, KIND_PASSAGES).map(({ passage: { content } }) => content))
     const ranked: RankedPassage[] = []
     let score = 1
     for (const { passage, fit, isOther } of compared.slice(0, limit)) {
       // more digits mean nothing
-      score = Math.min(score, Math.round(probabilityOf(fit, weights.count()) * (isOther ? OTHER_NAME.share : 1) * 1e4) / 1e4)
+      score = Math.min(score, Math.round(probabilityOf(fit, weights.count(), lack) * (isOther ? OTHER_NAME.share : 1) * 1e4) / 1e4)
       if (score < threshold) break
       ranked.push({ ...passage, score, ...fit.likeness !== undefined && { likeness: Math.round(fit.likeness * 1e4) / 1e4 } })
     }

@@ -1,7 +1,8 @@
 import { COUNT, COUNTED_WITHIN, MAX_NAME_REST, MIN_NAME, OTHER_NUMBER } from './parameters.js'
 import type { Language } from '../language/languages.js'
-import type { TermMatcher } from '../search/query-terms.js'
+import { TermMatcher, type QueryTerms } from './query-terms.js'
 import { WORD } from '../language/terms.js'
+import { unitsOf } from '../text/prose.js'
 
 /** What asks for a price. */
 const PRICE = /\bhow much (?:is|are|was|do|does|did|will|would|for|to|costs?)\b|\bhow much\s*\??$|\bhow expensive\b|(?<!\p{L})(?:prices?|costs?|fees?|kosten|kostet|teuer|preise?|prix|tarifs?|co[uû]te(?:nt)?|cuestan?|precios?|tarifas?|prezz[oi]|costano?|preços?|custam?|kost|prijs|prijzen|стоит|стоят|цен\p{L}*)(?!\p{L})|多少钱|いくら/iu
@@ -58,6 +59,31 @@ export function answerKind (question: string, matcher: TermMatcher, language: La
   if (kind === undefined) return () => 0
   const asked = question.toLowerCase()
   return text => Array.from(text.matchAll(NAME)).some(([name]) => !asked.includes(name.toLowerCase())) ? 1 : 0
+}
+
+/**
+ * The share of a question's words that the best sentence, item or row of its best passages has, less that of the best
+ * one with the number, date or price that is asked for, 0 to 1; 0 where none is asked for.
+ */
+export function lackOfKind (question: string, asked: QueryTerms, contents: readonly string[]): number {
+  const [, kind] = kindAskedFor(question)
+  const { language } = asked
+  if (kind === undefined || kind === 'name' || kind === 'reason') return 0
+  // without its words for numbers
+  if (kind === 'number' && language !== undefined && NUMBER_WORDS[language] === undefined) return 0
+  const matcher = new TermMatcher(asked)
+  const kindOf = answerKind(question, matcher, language)
+  const weights = asked.terms.map(({ weight, likeness }) => weight * likeness)
+  const total = weights.reduce((sum, weight) => sum + weight, 0) || 1
+  let [said, withKind] = [0, 0]
+  for (const { text, below = '' } of contents.flatMap(content => unitsOf(content))) {
+    const unit = `${text}\n${below}`
+    let share = 0
+    for (const [term, likeness] of matcher.termsIn(unit)) share += (weights[term] as number) * likeness / total
+    said = Math.max(said, share)
+    if (share > withKind) withKind = Math.max(withKind, share * Math.min(1, kindOf(unit)))
+  }
+  return said - withKind
 }
 
 /** Whether a question asks for a name: of a person or a place. */
