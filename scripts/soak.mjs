@@ -34,6 +34,18 @@ const KINDS = {
     const taskId = jsonOf(await post(host, '/a2a/tasks/send', task('wait 50', 'vac_stream_agent')))?.result?.taskId
     return await post(host, '/a2a/tasks/pushNotification/set', rpc('tasks/pushNotification/set', { taskId, pushNotificationConfig: { url: push } }))
   },
+  async background (host) {
+    const run = jsonOf(await post(host, '/vac/agent', { user_input: Math.random() < 0.5 ? query : 'wait 5000', background: true }))?.run_id
+    if (Math.random() < 0.5) await post(host, `/vac/agent/runs/${run}/cancel`)
+    const { status } = await send(host, { path: `/vac/agent/runs/${run}/stream` })
+    if (Math.random() < 0.5) await send(host, { method: 'DELETE', path: `/vac/agent/runs/${run}` })
+    return { status }
+  },
+  async repeated (host) {
+    const headers = { 'idempotency-key': String(Math.random()) }
+    await Promise.all([1, 2].map(() => post(host, '/vac/streaming/agent/sse', { user_input: query }, headers)))
+    return await post(host, '/vac/streaming/agent/sse', { user_input: query }, headers)
+  },
   async mcpSession (host) {
     const { headers } = await mcpSession(host)
     await post(host, '/mcp', rpc('tools/list', {}), headers)

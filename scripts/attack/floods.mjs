@@ -108,6 +108,18 @@ export const group = {
       }
     },
     {
+      name: '300 questions of 1 MiB in the background that run for 5 s',
+      busy: true,
+      holds,
+      attack: () => {
+        const body = Buffer.from(JSON.stringify({ user_input: 'wait 5000', context: word, background: true }))
+        return flood(context, COUNT, async i => {
+          await delay(i * 10)
+          return await context.post('/vac/agent', body, {}, { alone: true })
+        })
+      }
+    },
+    {
       name: '600 event streams that stay open',
       busy: true,
       async attack () {
