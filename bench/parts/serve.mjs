@@ -22,6 +22,9 @@ const APPS = {
   'tasks-memory': async () => (await import('./tasks-app.mjs')).tasksApp(':memory:'),
   ...telemetryApps('', async () => (await import('./polyvac-app.mjs')).polyvacApp()),
   ...telemetryApps('tasks-', async () => (await import('./tasks-app.mjs')).tasksApp(':memory:')),
+  runs: async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db')),
+  'runs-few': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 1_000),
+  'runs-many': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 100_000),
   'tasks-file': async () => (await import('./tasks-app.mjs')).tasksApp(join(folder, 'tasks.db'))
 }
 

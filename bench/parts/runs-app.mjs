@@ -1,0 +1,35 @@
+import { createVacs } from '@polyvac/core'
+import { createRuns } from '@polyvac/runs'
+import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import { vacPlugin } from '@polyvac/vac'
+import Fastify from 'fastify'
+import { counted, instant } from './interpreters.mjs'
+
+/** So many questions at once fill a store. */
+const AT_ONCE = 64
+
+/**
+ * Polyvac as an application with runs registers it, in a file.
+ * @param finished runs that have ended before it listens
+ */
+export async function runsApp (path, finished = 0) {
+  const tasks = sqliteTaskStore({ path, maxTasks: 1_000_000, ownerShare: 1 })
+  await tasks.open()
+  const app = Fastify()
+  app.addHook('onClose', () => tasks.close())
+  const vacs = createVacs({ vacs: ['counted', 'instant'], parts: { counted: { streamInterpreter: counted }, instant: { streamInterpreter: instant } } })
+  const runs = createRuns({ vacs, tasks, concurrency: AT_ONCE })
+  await app.register(vacPlugin, { vacs, runs })
+  await fill(runs, vacs.get('instant'), finished)
+  return app
+}
+
+async function fill (runs, vac, count) {
+  const caller = { principal: undefined, isLocal: true }
+  for (let made = 0; made < count; made += AT_ONCE) {
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - made) }, async () => {
+      const { settle } = await runs.start(caller, { vac, question: 'What is a VAC?', history: [], extra: {}, protocol: 'direct', requestId: 'r', isWhole: true })
+      await settle(new AbortController().signal)
+    }))
+  }
+}
