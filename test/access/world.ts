@@ -147,13 +147,13 @@ export class World {
     const read = async (): Promise<Json> => await this.#json({ method: 'GET', path: `/vac/${VAC}/runs/${id}` })
     const name = { working: 'running', 'input-required': 'input_required', completed: 'completed' }[state]
     await until(async () => (await read()).state === name, `a run is ${name}`)
-    // with what it says, it is changed once more
+    // it is changed once more
     if (state === 'working') await this.#send({ method: 'GET', path: `/vac/${VAC}/runs/${id}/stream`, until: 'data:' })
     return target(id, {}, read)
   }
 
   async #ask (question: Json, headers: Sent['headers'] = {}): Promise<Json> {
-    // without a bound of its own, a run that waits ends before the test
+    // without a separate bound, a run that waits ends before the test
     return await this.#json({ path: `/vac/streaming/${VAC}/sse`, headers, body: { stream_timeout: 3_600, ...question } })
   }
 

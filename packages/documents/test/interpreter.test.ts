@@ -187,7 +187,7 @@ test('a date is the name of a day in the language of the question, and no word t
   const lodge = 'The lodge offers settings. The lodge has market demand. The lodge is separate. The lodge is novel. The lodge is staffed on Friday afternoons.'
   const choir = 'Die Probe ist in Saal 4. Die Probe kostet 12 Euro. Die Probe beginnt jeden Mittwoch abends. Die Probe hat 30 Leute.'
   for (const [text, question, answer] of [[lodge, 'When may I visit the lodge?', /^The lodge is staffed on Friday/], [choir, 'Wann ist die Probe?', /^Die Probe beginnt jeden Mittwoch/]] as const) {
-    t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': `An introduction.\n\n${text}` }), { maxSentences: 1 }), question)).text, answer)
+    t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': `An introduction.\n\n${text}` }), { maxSentences: 1, threshold: 0 }), question)).text, answer)
   }
 })
 

@@ -99,7 +99,7 @@ export const LOGISTIC = {
   perTerm: -1.79,
   passages: -0.28,
   lack: -2.85,
-  constant: -1.05
+  constant: -1.23
 } as const
 /** What a name that no passage has takes off the sum: "a server in Python" is not about one in another language. */
 export const ABSENT_NAME = 4
