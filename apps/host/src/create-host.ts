@@ -23,7 +23,7 @@ import { HostOptionsError, UnknownVacNamesError } from './errors.js'
 import { HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
 import { measure, serveMetrics } from './telemetry/metrics.js'
 import { registerOpenApi } from './routes/openapi.js'
-import { loadPlugin, missingProtocols, registerProtocols } from './protocols.js'
+import { isOn, loadPlugin, missingProtocols, registerProtocols } from './protocols.js'
 import { registerReadiness } from './routes/readiness.js'
 import { registerNotFound } from './routes/not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
@@ -234,10 +234,11 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   }
 
   async function openSharedTasks (): Promise<HostTasks> {
-    const { tasks: stored } = settings.switches
+    const { tasks: stored, enable_a2a_agent: a2a, enable_mcp_server: mcp, mcp_servers: servers } = settings.switches
     // without a configuration file, no file is written into the working directory, which may have another program's
-    // tasks
-    const opened = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, { stateKey: givenKey, ownerShare: limits?.owner_share })
+    // tasks; nor where only runs need a store
+    const isKept = config !== undefined && [a2a, mcp, servers].some(isOn)
+    const opened = await openTasks(stored ?? (isKept ? {} : { store: 'memory' }), settings.folder, log, { stateKey: givenKey, ownerShare: limits?.owner_share })
     const perDay = limits?.owner?.tasks_per_day
     // the package of the store is loaded by now
     const limited = perDay === undefined ? undefined : new (await import('./tasks/limited-store.js')).LimitedStore(opened.store, perDay, counts.tasks)

@@ -43,7 +43,7 @@ export const CODE_SHARE = { wanted: 0.9, only: 0.6, other: 0.3 } as const
 // What is chosen
 
 /** Sentences below this share of the best one's weight are left out. */
-export const WEAKEST_SHARE = 0.5
+export const WEAKEST_SHARE = 0.6
 /** A sentence repeats another one that has more than this part of the sentence's words... */
 export const SAME_SHARE = 0.7
 /** ...and one of whose words it has more than this part: a longer sentence adds to one that it begins like. */

@@ -1,6 +1,6 @@
 import type { Authenticate, Log, StepView, Vacs } from '@polyvac/core'
 import {
-  accessKey, callback, callerFields, exposedVacs, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
+  accessKey, callback, callerFields, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
   stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type Runs,
   type StartedRun
 } from '@polyvac/core/plugin'
@@ -63,14 +63,13 @@ export interface OwnRuns extends Runs {
  */
 export function createRuns (options: RunsOptions): OwnRuns {
   const { vacs, tasks, authenticate, concurrency, timeoutMs, log = silentLog } = readOptions(OPTIONS, options, RunsOptionsError, 'createRuns')
-  const exposed = exposedVacs(vacs, undefined, problem => new RunsOptionsError(problem))
-  const worker = tasks.work(runVacs({ vacs: exposed, authenticate, timeoutMs, log }), {
+  const worker = tasks.work(runVacs({ vacs, authenticate, timeoutMs, log }), {
     queue: QUEUE,
     concurrency,
     timeoutMs: MAX_RUN_MS,
     hold: holdMemory,
     // while a new version takes the place of an old one, they have different VACs
-    serves: skill => exposed.list().some(({ name }) => skillOf(name) === skill)
+    serves: skill => vacs.names.some(name => skillOf(name) === skill)
   })
   return new StoredRuns(vacs, tasks, worker)
 }
