@@ -19,8 +19,10 @@ export async function instant (question) {
   return { answer: question }
 }
 
-export async function * counted (question, name, history, { chunks }) {
-  for (let i = 0; i < chunks; i++) yield CHUNK
+/** @param chars of a chunk; default 100 */
+export async function * counted (question, name, history, { chunks, chars = CHUNK.length }) {
+  const chunk = CHUNK.slice(-chars)
+  for (let i = 0; i < chunks; i++) yield chunk
   return END
 }
 
