@@ -223,6 +223,12 @@ test('callers without an identity have the runs whose ids they know; only on thi
   t.equal((await ended(app, id, far)).state, 'completed')
   t.strictSame((await get(app, '/vac/docs/runs', far)).json(), { runs: [] })
   t.equal((await get(app, '/vac/docs/runs')).json().runs.length, 1)
+  const ask = async (conversation: string): Promise<string> =>
+    (await post(app, '/vac/docs', { user_input: 'mine', background: true, conversation_id: conversation }, far)).json().conversation_id as string
+  const first = await ask('tea')
+  t.not(first, 'tea', 'a name of a caller could be that of another one')
+  t.not(await ask('tea'), first)
+  t.equal(await ask(first), first, 'one of the service is gone on with')
 })
 
 /** What must happen in each form of each protocol when its reader leaves, and when a second question comes. */

@@ -90,8 +90,9 @@ class StoredRuns implements OwnRuns {
   async stop (): Promise<void> { await this.#worker.stop() }
 
   async start (caller: RunCaller, run: NewRun): Promise<StartedRun> {
-    const { vac, question, history, extra, timeoutMs, isWhole, conversation, key, other } = run
+    const { vac, question, history, extra, timeoutMs, isWhole, key, other } = run
     const owner = keyOf(caller)
+    const conversation = await this.#conversationOf(caller, run.conversation)
     if (conversation !== undefined && other !== undefined) await this.#endOthers(caller, conversation, other, undefined)
     const input: RunInput = { question, history, extra, timeoutMs, isWhole, request: key?.request }
     const metadata: RunMetadata = { protocol: run.protocol, requestId: run.requestId, owner: caller.principal?.owner, caller: callerFields(caller.principal), steps: run.steps }
@@ -116,6 +117,16 @@ class StoredRuns implements OwnRuns {
       }
     }
     return { run: viewRun(task), isNew: created.created, settle: async signal => viewRun(await this.#callers.settle(created, signal)) }
+  }
+
+  /**
+   * The conversation that a caller names. Unknown callers go on only in those that the service has named: they share
+   * one owner, so a name of one could be that of another.
+   */
+  async #conversationOf (caller: RunCaller, name: string | undefined): Promise<string | undefined> {
+    if (name === undefined || caller.principal !== undefined || caller.isLocal) return name
+    const { tasks } = await this.#tasks.list(keyOf(caller), { contextId: name, limit: 1 })
+    return tasks.length === 0 ? undefined : name
   }
 
   async #create (...args: Parameters<TaskStore['create']>): Promise<CreatedTask> {
