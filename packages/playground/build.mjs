@@ -10,7 +10,8 @@ const stamp = `${target}style.css.br`
 
 /**
  * Leaves out what the page does not show of the checker of forms: formats, 2 kB when compressed, which the service
- * checks, the places of keywords in a schema, and errors for which `needOf` has other texts.
+ * checks, the places of keywords in a schema, and errors for which `needOf` has other texts, or that stand before the
+ * one of the item that is meant, which is shown.
  */
 const withoutFormats = {
   name: 'without formats',
@@ -18,7 +19,7 @@ const withoutFormats = {
     onLoad({ filter: /@cfworker\/json-schema\/dist\/esm\/format\.js$/ }, () => ({ contents: 'export const format = {}' }))
     onLoad({ filter: /@cfworker\/json-schema\/dist\/esm\/validate\.js$/ }, ({ path }) => ({
       contents: readFileSync(path, 'utf8').replace(/`\$\{(?:schema|keyword)Location\}[^`]*`/g, '""').replace(/^ *keywordLocation(?:: [^,\n]+)?,\n/gm, '')
-        .replace(/error: `(?:Instance type|\$\{instance\}|String is too)[^`]*`/g, 'error: ""')
+        .replace(/error: `(?:Instance type|\$\{instance\}|String is too|String does not match p|Items did not match|Instance does not match (?:every|any) sub)[^`]*`/g, 'error: ""')
     }))
   }
 }

@@ -198,7 +198,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     captureContent(capture)
     if (prometheus === true) await serveMetrics(app)
     measure(app, { vacs, tasks: () => tasks?.store, gateway })
-    const runs = await openRuns({ vacs, authenticate, tasks: sharedTasks, isConfigured: settings.switches.tasks != null, log, load: loadPlugin })
+    const { tasks: stored, enable_a2a_agent: a2a, enable_mcp_server: mcp } = settings.switches
+    const runs = await openRuns({ vacs, authenticate, tasks: sharedTasks, isConfigured: stored != null, isEager: stored != null || isOn(a2a) || isOn(mcp), log, load: loadPlugin })
     app.addHook('preClose', async () => { await runs?.stop() })
     await app.register(vacPlugin, { vacs, protocols: choices, authenticate, runs, stallMs, bodyLimit })
     await refuseOthers(app, choices)
@@ -234,11 +235,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   }
 
   async function openSharedTasks (): Promise<HostTasks> {
-    const { tasks: stored, enable_a2a_agent: a2a, enable_mcp_server: mcp, mcp_servers: servers } = settings.switches
+    const { tasks: stored } = settings.switches
     // without a configuration file, no file is written into the working directory, which may have another program's
-    // tasks; nor where only runs need a store
-    const isKept = config !== undefined && [a2a, mcp, servers].some(isOn)
-    const opened = await openTasks(stored ?? (isKept ? {} : { store: 'memory' }), settings.folder, log, { stateKey: givenKey, ownerShare: limits?.owner_share })
+    // tasks
+    const opened = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, { stateKey: givenKey, ownerShare: limits?.owner_share })
     const perDay = limits?.owner?.tasks_per_day
     // the package of the store is loaded by now
     const limited = perDay === undefined ? undefined : new (await import('./tasks/limited-store.js')).LimitedStore(opened.store, perDay, counts.tasks)

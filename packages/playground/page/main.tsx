@@ -41,7 +41,7 @@ function Access (): JSX.Element {
       >
         <label>Bearer token <input name='token' type='password' autocomplete='off' data-testid='token' defaultValue={token.value} /></label>
         <button data-testid='token-save'>Use</button>
-        <p>This tab keeps it until you close it. Exports leave it out.</p>
+        <p>Kept until this tab closes; not exported.</p>
       </form>
     </details>
   )

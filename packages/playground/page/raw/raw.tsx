@@ -63,7 +63,7 @@ export function Raw (): JSX.Element {
         )}
       />
       {selected !== undefined && <ExchangeCard key={selected.id} exchange={selected} />}
-      <p class='soft'>The page masks secrets in headers. An export also masks fields with names of secrets.</p>
+      <p class='soft'>Headers with secrets are masked, in exports also fields named like secrets.</p>
     </div>
   )
 }

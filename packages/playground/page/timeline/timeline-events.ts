@@ -11,8 +11,6 @@ export interface TimelineEvent {
   readonly end: number | undefined
   readonly label: string
   readonly isFrame: boolean
-  /** Of the call of a tool in an answer, which its result names. */
-  readonly callId?: string | undefined
 }
 
 const MAX_LABEL = 120
@@ -25,21 +23,10 @@ function laneOf ({ protocol, label, request: { path, headers } }: Exchange): Lan
   return headers.accept === 'text/event-stream' ? 'streams' : 'requests'
 }
 
+/** The name of the tool that an answer calls, or a state. */
 function labelOf (text: string): string {
-  return (/"state":\s*"([\w-]+)"/.exec(text)?.[1] ?? text).slice(0, MAX_LABEL)
-}
-
-const CALL = /"tool_call":\{"id":("(?:[^"\\]|\\.)*"),"name":("(?:[^"\\]|\\.)*")/
-const RESULT = /"tool_result":\{"id":("(?:[^"\\]|\\.)*"),"state":"(\w+)"/
-
-/** A frame as an event; the result of a tool is an event from its call on. */
-function frameOf (lane: Lane, at: number, text: string, known: readonly TimelineEvent[]): TimelineEvent {
-  const [, id, name] = CALL.exec(text) ?? []
-  if (name !== undefined) return { lane: 'tool calls', start: at, end: at, label: JSON.parse(name).slice(0, MAX_LABEL), isFrame: true, callId: id }
-  const [, ended, state] = RESULT.exec(text) ?? []
-  const call = ended === undefined ? undefined : known.find(({ callId }) => callId === ended)
-  if (call === undefined) return { lane, start: at, end: at, label: labelOf(text), isFrame: true }
-  return { lane: 'tool calls', start: call.start, end: at, label: `${call.label} ${state}`, isFrame: false }
+  const [, label = text] = /"tool_\w+":{"id":"[^"]*","\w+":"([^"]*)/.exec(text) ?? /"state":\s*"([^"]*)/.exec(text) ?? []
+  return label.slice(0, MAX_LABEL)
 }
 
 /**
@@ -55,7 +42,7 @@ export function eventsOf (exchanges: readonly Exchange[], others: readonly Timel
     events.push({ lane, start: startedAt, end: endedAt === undefined ? undefined : startedAt + endedAt, label: `${label} ${outcome}`.trim(), isFrame: false })
     let known = frameEvents.get(exchange)
     if (known === undefined) frameEvents.set(exchange, known = [])
-    for (const { at, text } of frames.slice(known.length)) known.push(frameOf(lane, startedAt + at, text, known))
+    for (const { at, text } of frames.slice(known.length)) known.push({ lane: text.includes('"tool_') ? 'tool calls' : lane, start: startedAt + at, end: startedAt + at, label: labelOf(text), isFrame: true })
     for (const event of known) events.push(event)
   }
   return events.sort((a, b) => a.start - b.start)

@@ -197,7 +197,7 @@ function ToolForm ({ tool }: { readonly tool: Tool }): JSX.Element {
         <label class='wide'>Arguments as JSON <textarea rows={6} data-testid='tool-args' aria-invalid={args === undefined} value={written} onInput={event => write(event.currentTarget.value)} /></label>
         {problem.value !== '' && <Notice kind='error' testId='tool-problem'>{problem}</Notice>}
         <div class='row'>
-          {mayRun ? <button class='main' data-testid='tool-run' disabled={state.value === 'running'}>Call {name}</button> : <p class='soft' data-testid='tool-read-only'>This page is read only: it does not call this tool.</p>}
+          {mayRun ? <button class='main' data-testid='tool-run' disabled={state.value === 'running'}>Call {name}</button> : <p class='soft' data-testid='tool-read-only'>This read-only page does not call this tool.</p>}
           <CopyButtons request={request()} />
         </div>
       </form>
