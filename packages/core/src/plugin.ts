@@ -35,7 +35,7 @@ export { auditRequest, authenticateCallers, mayAdminister, ownerOf, requireAdmin
 export { CallPlace, placedMemory, placeOf, setPlace, type CallerBound, type PlacedCall } from './limits/call-place.js'
 export { auditRefusal } from './access/audit.js'
 export { accessKey, ADMINISTRATION, mayUse, mayUseAll, missingScopes, usableVacs, vacsFor } from './access/access.js'
-export { callerFields, callerOfFields, isScopes, ownerProblem, type CallerFields } from './access/principal.js'
+export { ANONYMOUS, callerFields, callerOfFields, isScopes, ownerProblem, ownerWithin, type CallerFields } from './access/principal.js'
 export { currentCaller, recheckCallers, watchCaller } from './access/open-callers.js'
 export { Disconnects, isDestroyed, isSent } from './http/client-disconnect.js'
 export { LinkedSet, type LinkedNode } from './basics/linked-set.js'

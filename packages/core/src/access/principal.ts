@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Principal } from '../vac/vac.js'
 
 /** Longest name of an owner, in characters: the task stores take no longer one. */
@@ -47,4 +48,18 @@ export function callerOfFields (owner: string | undefined, fields: Partial<Calle
   const { authenticated = owner !== undefined, scopes, credential } = fields
   if (!authenticated || owner === undefined) return undefined
   return { owner, ...scopes !== undefined && { scopes }, ...credential !== undefined && { credential } }
+}
+
+/** What stands for the owner of all callers without an identity, as a part of the key below. */
+export const ANONYMOUS = ' anonymous'
+
+/**
+ * The owner in a store of tasks of what a protocol keeps apart from others, such as ` mcp alice`: they do not list it.
+ * No principal's name begins with a space, so no principal has such an owner.
+ * @param owner the name of a principal, or a text that begins with a space
+ */
+export function ownerWithin (protocol: string, owner: string): string {
+  const key = ` ${protocol} ${owner}`
+  // behind a second space, as the hash itself could be the name of another principal
+  return key.length <= MAX_OWNER_CHARS ? key : ` ${protocol}  sha256 ${createHash('sha256').update(key).digest('hex')}`
 }

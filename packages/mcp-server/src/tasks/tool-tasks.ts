@@ -1,8 +1,7 @@
 import type { Authenticate, Log, Principal } from '@polyvac/core'
-import { BoundLog, currentCaller, mayUseAll, traceLinks, traceTask } from '@polyvac/core/plugin'
+import { ANONYMOUS, BoundLog, currentCaller, mayUseAll, ownerWithin, traceLinks, traceTask } from '@polyvac/core/plugin'
 import { forwardedMeta, type ClientCapabilities, type Revision } from '@polyvac/mcp-protocol'
 import type { TaskContext, TaskRecord, TaskStore, TaskUpdate, TaskWorker } from '@polyvac/tasks'
-import { createHash } from 'node:crypto'
 import type { Call } from '../calls/call.js'
 import { failureText, protocolError } from '../calls/failures.js'
 import { failedResult, runTool } from '../calls/run-tool.js'
@@ -32,18 +31,6 @@ const SKILL = 'tools/call'
 
 /** The queue of these tasks: workers of other queues of the store do not take them. */
 const QUEUE = 'mcp'
-
-/**
- * Prefix of the owners of these tasks: other protocols over the same store do not list them. No principal's name begins
- * with a space, so no principal has such an owner, and none is that of a session below.
- */
-const OWNER = ' mcp '
-
-/** The owner of the tasks of unknown callers, which has no share in a store. Their ids cannot be guessed. */
-const ANONYMOUS = ' anonymous'
-
-/** Longest owner that a store takes, in characters. */
-const MAX_OWNER = 256
 
 /** Time in ms that a task with unanswered questions may take until it waits for input again. */
 const ASK_AGAIN_MS = 5_000
@@ -228,10 +215,10 @@ function sendable (name: string, result: ToolResult, call: TaskCall): ToolResult
   }
 }
 
-/** The owner of a caller's tasks: its principal, or its session, or none that is known. */
-function ownerOf (call: Call): string {
-  const { principal, sessionId } = call
-  const owner = OWNER + (principal?.owner ?? (sessionId === undefined ? ANONYMOUS : ` session ${sessionId}`))
-  // behind a second space, as the hash itself could be the name of another principal
-  return owner.length <= MAX_OWNER ? owner : `${OWNER} sha256 ${createHash('sha256').update(owner).digest('hex')}`
+/**
+ * The owner of a caller's tasks: its principal, or its session, or none that is known, which has no share in a store.
+ * Ids of tasks cannot be guessed.
+ */
+function ownerOf ({ principal, sessionId }: Call): string {
+  return ownerWithin('mcp', principal?.owner ?? (sessionId === undefined ? ANONYMOUS : ` session ${sessionId}`))
 }
