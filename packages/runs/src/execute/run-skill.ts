@@ -24,11 +24,12 @@ export function skillRunner (options: SkillOptions): TaskHandler {
 
 async function askOnce (run: Run, options: SkillOptions): Promise<string> {
   const { skill, task, context, record } = run
-  const writer = new AnswerWriter(context, task.progress)
+  const call = await vacCallOf(run, options)
+  const writer = call.steps === undefined ? undefined : new AnswerWriter(context, task.progress)
   // a failure to write comes again with the end of the task
-  const onStep = (step: Step): void => { writer.write(step).catch(() => {}) }
-  const answer = record.answered(await skill.vac.ask({ ...await vacCallOf(run, options), onStep }))
-  await writer.flush()
+  const onStep = writer && ((step: Step): void => { writer.write(step).catch(() => {}) })
+  const answer = record.answered(await skill.vac.ask(onStep === undefined ? call : { ...call, onStep }))
+  await writer?.flush()
   return await finish(skill, answer, context, { name: ARTIFACTS.query, content: queryResult(withoutArtifacts(answer)) })
 }
 

@@ -32,14 +32,16 @@ export class AnswerWriter {
   /** Characters that the interpreter has streamed. */
   chars = 0
   readonly #text: DeltaWriter
-  readonly #steps: StepWriter<Step>
   readonly #reports: ProgressWriter
+  readonly #context: Pick<TaskContext, 'emit'>
+  /** Made at the first step. */
+  #steps: StepWriter<Step> | undefined
   #reached: number
 
   /** @param reached the progress of the task, from 0 to 1 */
   constructor (context: Pick<TaskContext, 'emit'>, reached: number) {
     this.#text = deltaWriter(context)
-    this.#steps = stepWriter(context, joinSteps, async () => { await this.#text.flush() })
+    this.#context = context
     this.#reports = new ProgressWriter(context)
     this.#reached = reached
   }
@@ -50,7 +52,10 @@ export class AnswerWriter {
       this.chars += chunk.length
       return this.add(chunk)
     }
-    if (!('progress' in chunk)) return this.#steps.write(chunk)
+    if (!('progress' in chunk)) {
+      this.#steps ??= stepWriter(this.#context, joinSteps, async () => { await this.#text.flush() })
+      return this.#steps.write(chunk)
+    }
     const { progress, message } = chunk
     if (progress <= this.#reached && message === undefined) return Promise.resolve()
     this.#reached = Math.min(1, Math.max(this.#reached, progress))
@@ -59,12 +64,12 @@ export class AnswerWriter {
 
   /** Adds text that the interpreter has not streamed. */
   add (text: string): Promise<void> {
-    return this.#steps.isWaiting ? this.#steps.flush().then(() => this.#text.write(text)) : this.#text.write(text)
+    return this.#steps?.isWaiting === true ? this.#steps.flush().then(() => this.#text.write(text)) : this.#text.write(text)
   }
 
   /** Writes what waits: call it before the event that ends the task. */
   async flush (): Promise<void> {
-    if (this.#steps.isWaiting) await this.#steps.flush()
+    if (this.#steps?.isWaiting === true) await this.#steps.flush()
     await Promise.all([this.#text.flush(), this.#reports.flush()])
   }
 
