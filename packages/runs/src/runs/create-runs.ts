@@ -4,7 +4,7 @@ import {
   stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type Runs,
   type StartedRun
 } from '@polyvac/core/plugin'
-import { isTaskError, isWaiting, terminalStates, taskStates, type CreatedTask, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
+import { isTaskError, type CreatedTask, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
 import { createHash, randomUUID } from 'node:crypto'
 import { CallerTasks } from '../tasks/caller-tasks.js'
 import { IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from './errors.js'
@@ -41,8 +41,6 @@ const QUEUE = 'runs'
 
 /** Longer than the longest time that a request sets: only an interpreter that ignores its own timeout reaches it. */
 const MAX_RUN_MS = 3_660_000
-
-const NEW_STATES = taskStates.filter(state => !terminalStates.includes(state) && !isWaiting(state))
 
 /** Runs, and the worker of this process that executes them. */
 export interface OwnRuns extends Runs {
@@ -125,7 +123,7 @@ class StoredRuns implements OwnRuns {
    */
   async #conversationOf (caller: RunCaller, name: string | undefined): Promise<string | undefined> {
     if (name === undefined || caller.principal !== undefined || caller.isLocal) return name
-    const { tasks } = await this.#tasks.list(keyOf(caller), { contextId: name, limit: 1 })
+    const { tasks } = await this.#callers.list(undefined, { contextId: name, limit: 1 })
     return tasks.length === 0 ? undefined : name
   }
 
@@ -143,7 +141,7 @@ class StoredRuns implements OwnRuns {
    * questions at once each look before and after they are stored, and the one that was stored first goes on.
    */
   async #endOthers ({ principal }: RunCaller, conversation: string, other: 'refuse' | 'supersede', own: TaskRecord | undefined): Promise<void> {
-    const { tasks } = await this.#callers.list(principal, { contextId: conversation, states: NEW_STATES })
+    const { tasks } = await this.#callers.list(principal, { contextId: conversation, states: taskStatesOf(['queued', 'running']) })
     for (const task of tasks) {
       if (task.id === own?.id || (own !== undefined && isBefore(own, task))) continue
       if (other === 'refuse') throw new RunInProgressError(JSON.stringify(conversation))

@@ -1,7 +1,7 @@
 import { createError } from '@polyvac/core/plugin'
 
 export const NoSuchRunError = createError<[]>('RUN_NOT_FOUND',
-  'there is no such run, or its time is over; GET /vac/<name>/runs lists those of this caller', 404)
+  'this caller has no run with this id, or the store has deleted it; GET /vac/<name>/runs lists the runs of this caller', 404)
 export const RunInProgressError = createError<[string]>('RUN_IN_PROGRESS',
   'the conversation %s has an answer in progress; wait for it, or cancel its run', 409)
 export const RunNotWaitingError = createError<[string]>('RUN_NOT_WAITING',

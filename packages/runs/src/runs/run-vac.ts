@@ -1,13 +1,14 @@
 import { isAnswer, type Answer, type Authenticate, type ChatTurn, type Log, type Principal, type StepView } from '@polyvac/core'
 import {
-  askedBack, CallRecord, callerOfFields, currentCaller, failureOf, isLargeJson, releaseContext, traceTask, UnauthenticatedError, usageOf, VacInvalidResultError, vacOfSkill,
+  askedBack, BoundLog, CallRecord, callerOfFields, currentCaller, failureOf, isLargeJson, releaseContext, traceTask, UnauthenticatedError, usageOf, VacInvalidResultError, vacOfSkill,
   vacsFor, yieldToEventLoop, type CallerFields, type ExposedVacs, type PlacedCall
 } from '@polyvac/core/plugin'
 import { isTaskError, type TaskContext, type TaskHandler, type TaskRecord } from '@polyvac/tasks'
 import { AnswerWriter } from '../execute/stream-answer.js'
 import { toTurn } from '../conversation/earlier-turns.js'
+import { contextOf } from '../conversation/messages.js'
 import type { StoredFailure } from './errors.js'
-import { ANSWER, conversationOf, FAILURE } from './run-view.js'
+import { ANSWER, FAILURE } from './run-view.js'
 
 /** What the store keeps of the question of a run. */
 export interface RunInput {
@@ -44,7 +45,7 @@ export function runVacs (options: RunnerOptions): TaskHandler {
     const maker = callerOfFields(owner, caller)
     const principal = currentCaller(options.authenticate, maker)
     const vac = vacOfSkill(task.skill) ?? task.skill
-    const log = withIds(options.log, { runId: task.id, reqId: requestId })
+    const log = new BoundLog(options.log, { runId: task.id, reqId: requestId })
     const record = new CallRecord({ vac, protocol, principal, taskId: task.id, attempt: context.attempt }, log)
     try {
       if (maker !== undefined && principal === undefined) throw new UnauthenticatedError()
@@ -80,7 +81,7 @@ async function answerOf (task: TaskRecord, context: TaskContext, { options, vac:
   const call: PlacedCall = {
     question: reply?.content ?? question,
     history: reply === undefined ? history : [...history, { role: 'user', content: question }, ...turns],
-    extra: { ...extra, runId: task.id, attempt: context.attempt, conversation: conversationOf(task) },
+    extra: { ...extra, runId: task.id, attempt: context.attempt, conversation: contextOf(task) },
     signal: context.stop,
     timeoutMs,
     log,
@@ -122,9 +123,4 @@ async function writeFailure (err: unknown, requestId: string, context: TaskConte
   if (status >= 500) log.error({ err, code }, 'a run failed')
   const failure: StoredFailure = { status, code, message }
   await context.emit({ state: 'failed', error: { code, message }, artifact: { name: FAILURE, content: failure } })
-}
-
-function withIds (log: Log, ids: Readonly<Record<string, unknown>>): Log {
-  const { child } = log as Partial<{ child (ids: object): Log }>
-  return typeof child === 'function' ? child.call(log, ids) : log
 }

@@ -1,6 +1,7 @@
 import type { Answer } from '@polyvac/core'
 import { vacOfSkill, type Run, type RunState } from '@polyvac/core/plugin'
 import type { TaskRecord, TaskState } from '@polyvac/tasks'
+import { contextOf } from '../conversation/messages.js'
 import { failureError, RunCancelledError, type StoredFailure } from './errors.js'
 
 /** The artifact with the whole Answer of a turn. */
@@ -25,10 +26,6 @@ export function taskStatesOf (states: readonly RunState[]): TaskState[] {
   return (Object.keys(STATES) as TaskState[]).filter(state => states.includes(STATES[state]))
 }
 
-export function conversationOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId'>): string {
-  return contextId ?? id
-}
-
 /** A task as its callers see it. */
 export function viewRun (task: TaskRecord): Run {
   const { id, skill, state, createdAt, updatedAt, seq, artifacts } = task
@@ -36,7 +33,7 @@ export function viewRun (task: TaskRecord): Run {
   return {
     id,
     vac: vacOfSkill(skill) ?? skill,
-    conversation: conversationOf(task),
+    conversation: contextOf(task),
     state: STATES[state],
     createdAt,
     updatedAt,
