@@ -75,7 +75,7 @@ export class PushedText {
     return new Promise(resolve => { this.#writers.push(resolve) })
   }
 
-  /** Adds a step; false where there is no room for it. A step never fails the answer. */
+  /** Adds a step; false where the queue is full. A step never fails the answer. */
   pushStep (step: PushedStep): boolean {
     if (this.#closed) return true
     const unread = this.#unread + step.chars

@@ -18,7 +18,7 @@ export interface StepSink {
   readonly view: StepView | undefined
   readonly limits: Pick<RunLimits, 'maxSteps' | 'maxStepChars'>
   readonly log: Log | undefined
-  /** Queues a step for the reader; false where there is no room. */
+  /** Queues a step for the reader; false where the queue is full. */
   readonly push: (step: Step, chars: number) => boolean
 }
 
@@ -31,7 +31,7 @@ export class RunSteps implements StepReading {
   leftOut = 0
   readonly thought = new SurrogateJoin()
   readonly #sink: StepSink
-  readonly #room: { readonly max: number, left: number }
+  readonly #capacity: { readonly max: number, left: number }
   #count = 0
   /** The reasoning whose pieces are coming. */
   #thinking: 'seen' | 'left out' | undefined
@@ -43,13 +43,13 @@ export class RunSteps implements StepReading {
 
   constructor (sink: StepSink) {
     this.#sink = sink
-    this.#room = { max: sink.limits.maxStepChars, left: sink.limits.maxStepChars }
+    this.#capacity = { max: sink.limits.maxStepChars, left: sink.limits.maxStepChars }
   }
 
   get lastCall (): string | undefined { return [...this.#open].at(-1) }
 
   /** As steps are read: a reader of names needs no copy of what it does not see. */
-  readonly copy = (value: unknown): unknown => copyJson(value, this.#room)
+  readonly copy = (value: unknown): unknown => copyJson(value, this.#capacity)
 
   /**
    * The step that an interpreter yielded, as its reader sees it; undefined where it sees nothing.
@@ -57,15 +57,15 @@ export class RunSteps implements StepReading {
    */
   read (kind: StepKind, given: unknown): Step | undefined {
     const { view } = this.#sink
-    const before = this.#room.left
+    const before = this.#capacity.left
     const seen = view !== undefined && (view === 'all' || !kind.startsWith('tool_'))
     let step: Step | undefined
     try {
       step = readers[kind](given, seen ? this : this.#withoutContent)
     } catch (err) {
       if (err instanceof StepProblem) throw err
-      const isLarge = err instanceof ExcessError && this.#room.left < 0
-      this.#room.left = before
+      const isLarge = err instanceof ExcessError && this.#capacity.left < 0
+      this.#capacity.left = before
       if (!isLarge) throw new StepProblem(err instanceof ExcessError ? err.message : `a \`${kind}\` that cannot be converted to JSON`)
       this.leftOut++
       if (!kind.startsWith('tool_')) return undefined
@@ -112,7 +112,7 @@ export class RunSteps implements StepReading {
     if (this.#isOver) return
     // no reader sees it: it is only logged
     if (this.#sink.view === undefined) return this.#note({ [kind]: given } as Step)
-    const before = this.#room.left
+    const before = this.#capacity.left
     let step: Step | undefined
     try {
       step = this.read(kind, given)
@@ -120,7 +120,7 @@ export class RunSteps implements StepReading {
       step = this.#take(readers[kind](given, this.#withoutContent))
       this.leftOut++
     }
-    if (step !== undefined && !this.#sink.push(step, before - this.#room.left)) this.leftOut++
+    if (step !== undefined && !this.#sink.push(step, before - this.#capacity.left)) this.leftOut++
   }
 
   /** Counts a step, and gives it in the form that the reader sees. */
@@ -132,15 +132,15 @@ export class RunSteps implements StepReading {
     const { view, limits: { maxSteps } } = this.#sink
     if (view === undefined) return undefined
     const chars = STEP_CHARS + headChars(step)
-    this.#room.left -= chars
+    this.#capacity.left -= chars
     const isResult = 'tool_result' in step && this.#open.delete(step.tool_result.id)
     if (!isResult) {
-      const fits = this.#room.left >= 0 && (isNext ? this.#count < maxSteps : this.#thinking === 'seen')
+      const fits = this.#capacity.left >= 0 && (isNext ? this.#count < maxSteps : this.#thinking === 'seen')
       if (isNext && fits) this.#count++
       else if (isNext) this.leftOut++
       if (kind === 'reasoning') this.#thinking = fits ? 'seen' : 'left out'
       if (!fits) {
-        this.#room.left += chars
+        this.#capacity.left += chars
         return undefined
       }
     }

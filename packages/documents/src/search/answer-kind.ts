@@ -69,7 +69,7 @@ export function lackOfKind (question: string, asked: QueryTerms, contents: reado
   const [, kind] = kindAskedFor(question)
   const { language } = asked
   if (kind === undefined || kind === 'name' || kind === 'reason') return 0
-  // without its words for numbers
+  // the table has no number words of the language, so none of its sentences would have a number
   if (kind === 'number' && language !== undefined && NUMBER_WORDS[language] === undefined) return 0
   const matcher = new TermMatcher(asked)
   const kindOf = answerKind(question, matcher, language)
