@@ -354,11 +354,13 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     const ask: TaskHandler = async (task, { turn, emit }) => { if (turn === 0) await emit({ state: 'input-required' }) }
     store.work(ask, { queue: 'bounded', inputMs: 50 })
     store.work(ask)
-    const [bounded, unbounded] = await Promise.all(['bounded', undefined].map(async queue => (await store.create('alice', { skill: 'ask', input: null, queue })).task.id))
-    const last = (await collect(store.events('alice', bounded!))).at(-1)
+    const unbounded = (await store.create('alice', { skill: 'ask', input: null })).task.id
+    await until(async () => (await store.get('alice', unbounded))?.state === 'input-required', 'the other task waits for input')
+    const bounded = (await store.create('alice', { skill: 'ask', input: null, queue: 'bounded' })).task.id
+    const last = (await collect(store.events('alice', bounded))).at(-1)
     t.match(last, { state: 'failed', error: { code: 'TASK_INPUT_TIMEOUT', message: /had no answer for/ } })
-    t.equal((await store.provideInput('alice', bounded!, { parts: [] })).outcome, 'not-waiting')
-    t.equal((await store.get('alice', unbounded!))?.state, 'input-required')
+    t.equal((await store.provideInput('alice', bounded, { parts: [] })).outcome, 'not-waiting')
+    t.equal((await store.get('alice', unbounded))?.state, 'input-required')
   })
 
   test('a process that blocks its event loop for longer than a lease keeps its tasks', async t => {
