@@ -3,9 +3,10 @@ import type { Test } from 'tap'
 import { watchLoop } from '../../../test/fixtures/loop-watch.js'
 import { report } from '../../../test/fixtures/report.mjs'
 import { until } from '../../../test/fixtures/until.js'
+import { conversations } from './conversations.js'
 import { ANYONE, foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskPart, type TaskQuery, type TaskRecord, type TaskStore, type TaskUpdate } from '../src/index.js'
 
-export interface ConformanceSettings { readonly maxTasks?: number, readonly maxBytes?: number, readonly inputTtlMs?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number, readonly ownerShare?: number, readonly leaseMs?: number }
+export interface ConformanceSettings { readonly maxTasks?: number, readonly maxBytes?: number, readonly inputTtlMs?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number, readonly ownerShare?: number, readonly leaseMs?: number, readonly conversationTtlMs?: number, readonly maxConversations?: number, readonly maxConversationBytes?: number, readonly maxTurns?: number, readonly purgeMs?: number }
 /** Opens an empty store with short leases (about half a second) and sees to its end. */
 export type StoreFactory = (t: Test, settings?: ConformanceSettings) => Promise<TaskStore>
 
@@ -39,6 +40,8 @@ function waiting (): { handler: TaskHandler, started: Promise<void>, aborted: Pr
 /** What every TaskStore must do, whatever it keeps its tasks in. */
 export function conformance (t: Test, kind: string, open: StoreFactory): void {
   const test = (sentence: string, body: (t: Test) => Promise<void>): void => { t.test(`${kind}: ${sentence}`, body).catch(() => {}) }
+
+  conversations(test, open)
 
   test('a sign-in belongs to one owner and server, and one of two replacements wins', async t => {
     const signIns = (await open(t)).signIns!

@@ -12,8 +12,11 @@ const ANONYMOUS = /^ [a-z0-9-]+ {2}anonymous$/
 
 /** How much of `total` the owner may use. Owners that stand for many callers have no share. */
 export function shareOf (owner: string, total: number, ownerShare: number): number {
-  return owner === ANYONE || ANONYMOUS.test(owner) ? total : Math.ceil(total * ownerShare)
+  return standsForMany(owner) ? total : Math.ceil(total * ownerShare)
 }
+
+/** Whether an owner is that of all unknown callers. */
+export function standsForMany (owner: string): boolean { return owner === ANYONE || ANONYMOUS.test(owner) }
 
 /** The option of a store. @throws TASK_STORE_OPTION */
 export function readOwnerShare (value: number = OWNER_SHARE): number {

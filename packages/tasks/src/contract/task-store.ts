@@ -1,4 +1,5 @@
 import type { Backlog } from './backlog.js'
+import type { ConversationRecords, NewTurn } from './conversation-records.js'
 import type { ReplicaLink } from './replica-link.js'
 import type { SharedCounts } from './shared-counts.js'
 import type { SharedValues } from './shared-values.js'
@@ -40,9 +41,10 @@ export interface TaskStore {
     { outcome: 'canceled' | 'terminal', task: TaskRecord } | { outcome: 'not-found', task: null }>
   /**
    * Provides input to a task in `input-required` or `auth-required`: its next turn begins as `submitted`. `metadata`:
-   * members of the task's metadata that are different from this turn on, such as who asks.
+   * members of the task's metadata that are different from this turn on, such as who asks. `question`: the text of the
+   * message, which becomes the next turn of the conversation of the task.
    */
-  provideInput (owner: string, id: string, message: UserMessage, metadata?: Readonly<Record<string, unknown>>): Promise<
+  provideInput (owner: string, id: string, message: UserMessage, metadata?: Readonly<Record<string, unknown>>, question?: string): Promise<
     { outcome: 'accepted' | 'not-waiting', task: TaskRecord } | { outcome: 'not-found', task: null }>
   /**
    * Replays the log after number `after` (default 0), then follows it. Ends after the terminal event, when `signal`
@@ -81,6 +83,8 @@ export interface TaskStore {
   readonly shared?: SharedValues | undefined
   /** Counts that processes on several machines share through the store; undefined for a store of one machine. */
   readonly counts?: SharedCounts | undefined
+  /** Conversations; undefined for a store that keeps none. */
+  readonly conversations?: ConversationRecords | undefined
   /** Sign-ins to upstream servers; undefined for a store that keeps none. */
   readonly signIns?: SignInRecords | undefined
 }
@@ -109,6 +113,8 @@ export interface NewTask {
   readonly idempotencyKey?: string | undefined
   /** The queue whose workers execute it. Default: the one without a name. */
   readonly queue?: string | undefined
+  /** The question as a turn of a conversation, that of `contextId`; stored in the same transaction. */
+  readonly turn?: NewTurn | undefined
   /** Stored in the same transaction, and notified of every event after `submitted`. */
   readonly push?: NewPushConfig | undefined
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { isTaskError } from '../basics/errors.js'
-import type { NewRow } from '../store/new-task.js'
+import type { NewRow, PreparedTurn } from '../store/new-task.js'
 import type { Connection } from './connection.js'
 import type { PushConfigs } from './push-configs.js'
+import type { Conversations } from './conversations.js'
 import type { JobQueue } from './queue.js'
 import { WORK } from './store-context.js'
 import type { TaskLog } from './task-log.js'
@@ -22,7 +23,7 @@ export interface NewEntry {
 export type Created = RecordRow | undefined
 
 /** Creates tasks, their first events and their jobs together in one transaction. */
-export function creates (connection: Connection, tasks: TaskLog, queue: JobQueue, push: PushConfigs): WriteBatches<NewEntry, Created> {
+export function creates (connection: Connection, tasks: TaskLog, queue: JobQueue, push: PushConfigs, talks: Conversations): WriteBatches<NewEntry, Created> {
   return new WriteBatches({
     keyOf: ({ row: { owner, idem, origin: { id } } }) => idem === null ? id : `${owner}\0${idem}`,
     weightOf: ({ row: { bytes } }) => Math.max(1 / BATCH, bytes / BATCH_BYTES),
@@ -48,6 +49,8 @@ export function creates (connection: Connection, tasks: TaskLog, queue: JobQueue
         }
         if (key !== undefined && row.push !== undefined) await push.add(transaction, key, row.owner, row.push, row.first.at)
       }
+      const begun = rows.filter((row, i): row is NewRow & { turn: PreparedTurn } => keys[i] !== undefined && row.turn !== undefined)
+      if (begun.length > 0) await talks.begin(transaction, begun)
       for (const name of queues) {
         const added = rows.flatMap(({ queue, owner }, i) => {
           const key = keys[i]

@@ -13,6 +13,14 @@ import { LINK_TABLES } from './replica-link.js'
 //   whose: the owner | bound: one for each owner who signs in and each server with per_owner; a token response has at
 //   most 256 KiB | share: the owner: it can fill only its own rows | test: packages/tasks/test/conformance.ts: a
 //   sign-in belongs to one owner and server, and one of two replacements wins
+// @keyed (table conversation) owner, VAC and an id that a caller may choose | holds: title, times and counts |
+//   whose: the owner | bound: maxConversations of an owner, conversationTtlMs; MAX_NAME for the id | share: the owner:
+//   the own oldest one leaves; callers without an identity have ten times as much together | test:
+//   packages/tasks/test/conversations.ts: an owner past its limits loses its oldest conversations, and no other owner
+// @keyed (table turn) conversation and number; task and its turn | holds: question, answer, steps and state | whose:
+//   the owner of the conversation | bound: maxTurns of a conversation, maxConversationBytes of an owner;
+//   MAX_EVENT_CHARS | share: that of the conversation | test: packages/tasks/test/conversations.ts: an owner past its
+//   limits loses its oldest conversations, and no other owner
 // @keyed (table probe) none: the key is a number of the code
 // @keyed (table push) task, and id of a push config that a caller chose | holds: URL, settings, secrets and place
 //   of a push config | whose: the owner of the task | bound: MAX_CONFIGS for a task; MAX_NAME, and MAX_CHARS for
@@ -62,6 +70,22 @@ export const STEPS: readonly string[] = [`
   CREATE INDEX count_ends ON $.count (ends_at);
 `, `
   ALTER TABLE $.task ADD COLUMN claim integer;
+`, `
+  CREATE TABLE $.conversation (key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, owner text NOT NULL, vac text NOT NULL, id text NOT NULL, title text NOT NULL,
+    created_at bigint NOT NULL, updated_at bigint NOT NULL, turns integer NOT NULL, last integer NOT NULL, bytes bigint NOT NULL, UNIQUE (owner, vac, id)) WITH (fillfactor = 70);
+  CREATE INDEX conversation_updated ON $.conversation (owner, vac, updated_at DESC, key DESC);
+  CREATE INDEX conversation_age ON $.conversation (updated_at);
+  CREATE TABLE $.turn (conversation bigint NOT NULL REFERENCES $.conversation ON DELETE CASCADE, seq integer NOT NULL, id text NOT NULL, task text, task_owner text,
+    n integer NOT NULL, attempt integer NOT NULL, question text NOT NULL, content text, state text NOT NULL, created_at bigint NOT NULL, ended_at bigint,
+    PRIMARY KEY (conversation, seq)) WITH (fillfactor = 70);
+  CREATE UNIQUE INDEX turn_task ON $.turn (task, n) WHERE task IS NOT NULL;
+  -- whatever ends a task ends its turn: its worker, its caller, or the store, also of a replica of an earlier version
+  CREATE FUNCTION $.follow_task () RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
+    UPDATE $.turn SET state = NEW.state, ended_at = CASE WHEN NEW.state NOT IN (''submitted'', ''working'') THEN NEW.status_at END
+      WHERE task = NEW.id AND n = NEW.turn;
+    RETURN NULL;
+  END';
+  CREATE TRIGGER turn_state AFTER UPDATE OF state ON $.task FOR EACH ROW WHEN (NEW.state <> OLD.state AND NEW.context IS NOT NULL) EXECUTE FUNCTION $.follow_task();
 `]
 
 /**

@@ -6,6 +6,7 @@ import { checkSize } from '../execution/executor.js'
 import { TaskFold } from '../log/fold-task.js'
 import type { Health } from '../store/health.js'
 import { prepareTask } from '../store/new-task.js'
+import { conversationRecords } from '../store/conversations.js'
 import { readNumbers } from '../basics/number-options.js'
 import { isForWebhooks, Outbox } from '../push/outbox.js'
 import { preparePush } from '../push/push-configs.js'
@@ -37,6 +38,7 @@ import { Capacity } from './capacity.js'
 import { sharedCounts } from './shared-counts.js'
 import { sharedValues } from './shared-values.js'
 import { signInRecords } from './sign-in-records.js'
+import { Conversations } from './conversations.js'
 import { CANCELED, WORK, type StoreContext } from './store-context.js'
 import { TaskLog, type Append, type Snapshot } from './task-log.js'
 import { newReplica } from './task-keys.js'
@@ -58,6 +60,7 @@ interface Opened extends StoreContext {
   readonly pages: TaskPages
   readonly push: PushConfigs
   readonly creates: WriteBatches<NewEntry, Created>
+  readonly talks: Conversations
   readonly follower: Follower
   readonly capacity: Capacity
   readonly health: Health
@@ -92,6 +95,7 @@ class PostgresTaskStore implements TaskStore {
   readonly shared = sharedValues(() => this.#now.connection)
   readonly counts = sharedCounts(() => this.#now.connection)
   readonly signIns = signInRecords(() => this.#now.connection)
+  readonly conversations = conversationRecords(() => this.#now.talks)
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #opened: Opened | undefined
@@ -126,6 +130,7 @@ class PostgresTaskStore implements TaskStore {
       const tasks = new TaskLog(connection, () => { this.#fillOutboxes() })
       const readers = new Readers()
       const push = new PushConfigs(connection)
+      const talks = new Conversations(connection, settings)
       const capacity = new Capacity(connection, settings)
       await capacity.count()
       const discards = new Discards(connection, queue, log)
@@ -139,7 +144,8 @@ class PostgresTaskStore implements TaskStore {
         replica,
         push,
         pages: new TaskPages(connection, tasks),
-        creates: creates(connection, tasks, queue, push),
+        creates: creates(connection, tasks, queue, push, talks),
+        talks,
         appends: new WriteBatches<Append, TaskEvent[]>({
           keyOf: ({ fence }) => fence.key,
           weightOf: ({ updates }) => updates.chars,
@@ -309,8 +315,8 @@ class PostgresTaskStore implements TaskStore {
     return { outcome: done === undefined ? 'terminal' : 'canceled', task }
   }
 
-  async provideInput (...[owner, id, message, metadata]: Parameters<TaskStore['provideInput']>): ReturnType<TaskStore['provideInput']> {
-    const { connection, tasks, queue, readers, checkSpace, grew } = this.#now
+  async provideInput (...[owner, id, message, metadata, question]: Parameters<TaskStore['provideInput']>): ReturnType<TaskStore['provideInput']> {
+    const { connection, tasks, talks, queue, readers, checkSpace, grew } = this.#now
     const { body, chars } = inputBody(message, metadata, connection.now())
     const done = await connection.transaction(async transaction => {
       const row = await tasks.lock(transaction, owner, id)
@@ -320,6 +326,7 @@ class PostgresTaskStore implements TaskStore {
       const appended = await tasks.resubmit(transaction, row.key, body)
       if (appended === undefined) return undefined
       const { job, key, turn } = appended.row
+      if (question !== undefined) await talks.continue(transaction, id, turn, question, { taskOwner: owner, at: body.at })
       await queue.insert(transaction, row.queue, [{ id: job, key, turn, owner }])
       transaction.notify(WORK, row.queue)
       return appended
@@ -434,7 +441,7 @@ class PostgresTaskStore implements TaskStore {
   }
 
   async #purgeAll (): Promise<void> {
-    const { ttlMs, inputTtlMs, maxTasks } = this.#settings
+    const { ttlMs, inputTtlMs, maxTasks, conversationTtlMs } = this.#settings
     const opened = this.#now
     for (const rows of this.#outboxes.values()) await rows.wakeLate()
     for (const worker of this.#workers) await worker.endWaiting()
@@ -443,5 +450,7 @@ class PostgresTaskStore implements TaskStore {
     // before the purge: what other replicas have created counts, too
     await opened.capacity.count()
     await this.purge({ terminalOlderThanMs: ttlMs, maxTasks })
+    const idle = opened.connection.now() - conversationTtlMs
+    for (let last = 1; last > 0;) last = await opened.talks.deleteOlder(idle)
   }
 }

@@ -3,6 +3,7 @@ import { StoreFullError, TooManyTasksError } from '../basics/errors.js'
 import { shareOf, type CapacityLimits } from '../basics/owner-share.js'
 import type { PurgeLimits } from '../contract/task-store.js'
 import type { GroupCommit } from './group-commit.js'
+import { overwriting } from './store-file.js'
 import type { KeyRanges } from './key-ranges.js'
 import type { Usage, UsedRow } from '../basics/usage.js'
 
@@ -216,8 +217,8 @@ export class Purge {
         const events = this.#sql.lastEvents.all<{ seq: number, bytes: number }>(row.key, EVENTS)
         let left = BATCH_BYTES
         const first = events.find(({ bytes }) => (left -= bytes) <= 0) ?? events.at(-1)
-        if (first === undefined) this.#sql.delete.run(row.key)
-        else this.#sql.deleteEvents.run(row.key, first.seq)
+        if (first === undefined) overwriting(this.#database, () => { this.#sql.delete.run(row.key) })
+        else overwriting(this.#database, () => { this.#sql.deleteEvents.run(row.key, first.seq) })
       })
     }
   }

@@ -134,3 +134,13 @@ export class FileWatch {
 async function nodesOf (path: string): Promise<(number | undefined)[]> {
   return await Promise.all(PARTS.map(async part => (await stat(path + part).catch(() => undefined))?.ino))
 }
+
+/** Deletes so that the texts leave the file: otherwise its free pages keep them until they are used again. */
+export function overwriting (database: SqliteDatabase, remove: () => void): void {
+  database.exec('PRAGMA secure_delete = ON')
+  try {
+    remove()
+  } finally {
+    database.exec('PRAGMA secure_delete = OFF')
+  }
+}

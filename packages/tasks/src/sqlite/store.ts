@@ -10,6 +10,8 @@ import { canceledBody, inputBody } from '../log/event-bodies.js'
 import { checkSize } from '../execution/executor.js'
 import type { Health } from '../store/health.js'
 import { GroupCommit } from './group-commit.js'
+import { conversationRecords } from '../store/conversations.js'
+import { Conversations, conversationTable } from './conversations.js'
 import { endWaiting } from './end-waiting.js'
 import { fileHealth } from './health.js'
 import { KeyRanges } from './key-ranges.js'
@@ -22,7 +24,7 @@ import { preparePush } from '../push/push-configs.js'
 import { PushConfigs } from './push-configs.js'
 import { readEvents } from '../log/read-events.js'
 import { Readers } from '../log/readers.js'
-import { closeFile, FileWatch, openFile } from './store-file.js'
+import { closeFile, FileWatch, openFile, overwriting } from './store-file.js'
 import { newFold, TaskLog } from './task-log.js'
 import { cursorAfter, LIST_CHARS, prepareQuery } from '../store/task-query.js'
 import { TaskPages } from './task-pages.js'
@@ -39,6 +41,7 @@ const CLOSE_MS = 800
 const FILE_MS = 1_000
 
 interface Opened extends StoreContext {
+  readonly talks: Conversations
   readonly pages: TaskPages
   readonly push: PushConfigs
   readonly purge: Purge
@@ -67,6 +70,7 @@ export function sqliteStoreWith (bounds: Partial<SqliteBounds>, options: SqliteT
 
 class SqliteTaskStore implements TaskStore {
   readonly signIns = signInRecords(() => this.#now)
+  readonly conversations = conversationRecords(() => conversationTable(this.#now.commit, this.#now.talks))
   readonly #settings: SqliteSettings
   readonly #workers: Workers
   #opening: Promise<void> | undefined
@@ -107,6 +111,7 @@ class SqliteTaskStore implements TaskStore {
         readers: new Readers(),
         nudge: waiting => { if (waiting === true) this.#workers.queued(); else this.#workers.nudge() },
         pages: new TaskPages(database),
+        talks: new Conversations(database, settings),
         push: new PushConfigs(database),
         purge,
         usage,
@@ -185,8 +190,8 @@ class SqliteTaskStore implements TaskStore {
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {
     const prepared = await prepareTask(owner, task, Date.now())
-    const { commit, tasks, push, purge, usage } = this.#now
-    const { idem, bytes, origin: { id } } = prepared
+    const { commit, tasks, push, purge, usage, talks } = this.#now
+    const { idem, bytes, turn, origin: { id } } = prepared
     const place = this.#workers.reserve(prepared)
     let counted = false
     const fold = newFold(prepared, place?.claim)
@@ -204,6 +209,7 @@ class SqliteTaskStore implements TaskStore {
         purge.makeRoom(owner)
         const key = tasks.insert(prepared, place?.claim)
         if (prepared.push !== undefined) push.set({ key, id, owner, seq: place === undefined ? 1 : 2 }, prepared.push, prepared.first.at)
+        if (turn !== undefined) talks.begin(turn, { task: id, taskOwner: owner, state: place === undefined ? 'submitted' : 'working', at: prepared.first.at })
         if (place !== undefined) place.fence.key = key
         purge.grew(owner, 1, bytes)
         counted = true
@@ -276,15 +282,17 @@ class SqliteTaskStore implements TaskStore {
     return { outcome: done.event === undefined ? 'terminal' : 'canceled', task }
   }
 
-  async provideInput (...[owner, id, message, metadata]: Parameters<TaskStore['provideInput']>): ReturnType<TaskStore['provideInput']> {
-    const { commit, tasks, checkSpace, grew } = this.#now
+  async provideInput (...[owner, id, message, metadata, question]: Parameters<TaskStore['provideInput']>): ReturnType<TaskStore['provideInput']> {
+    const { commit, tasks, talks, checkSpace, grew } = this.#now
     const { body, chars } = inputBody(message, metadata, Date.now())
     const done = await commit.write(() => {
       const row = tasks.find(owner, id)
       if (row === undefined || !isWaiting(row.state)) return { row, event: undefined }
       checkSize(id, row.bytes + chars, this.#settings.maxTaskChars)
       checkSpace(owner)
-      return { row, event: tasks.appendFree(row, body) }
+      const event = tasks.appendFree(row, body)
+      if (question !== undefined) talks.continue(id, row.turn + 1, question, { taskOwner: owner, at: body.at })
+      return { row, event }
     })
     if (done.row === undefined) return { outcome: 'not-found', task: null }
     const task = await this.get(owner, id)
@@ -348,12 +356,12 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async delete (owner: string, id: string): ReturnType<TaskStore['delete']> {
-    const { commit, tasks, purge, readers } = this.#now
+    const { commit, database, tasks, purge, readers } = this.#now
     const outcome = await commit.write(() => {
       const row = tasks.find(owner, id)
       if (row === undefined) return 'not-found'
       if (!isTerminal(row.state)) return 'not-ended'
-      purge.remove({ key: row.key, owner, bytes: row.bytes })
+      overwriting(database, () => { purge.remove({ key: row.key, owner, bytes: row.bytes }) })
       return 'deleted'
     })
     if (outcome === 'deleted') readers.lookAgain(key => tasks.findKey(key)?.seq)
@@ -376,7 +384,7 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async #purgeAll (): Promise<void> {
-    const { ttlMs, inputTtlMs, maxTasks } = this.#settings
+    const { ttlMs, inputTtlMs, maxTasks, conversationTtlMs } = this.#settings
     const opened = this.#now
     await this.#workers.endLate()
     const before = Date.now() - inputTtlMs
@@ -387,6 +395,8 @@ class SqliteTaskStore implements TaskStore {
     // before the purge: what other processes have created counts, too
     await opened.purge.count()
     await this.purge({ terminalOlderThanMs: ttlMs, maxTasks })
+    const idle = Date.now() - conversationTtlMs
+    for (let last = 1; last > 0;) last = await opened.commit.write(() => opened.talks.deleteOlder(idle))
   }
 
   /** Another process has written. */

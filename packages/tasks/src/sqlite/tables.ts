@@ -15,6 +15,14 @@ const APPLICATION_ID = 0x5056544b
 //   whose: the owner | bound: one for each owner who signs in and each server with per_owner; a token response has at
 //   most 256 KiB | share: the owner: it can fill only its own rows | test: packages/tasks/test/conformance.ts: a
 //   sign-in belongs to one owner and server, and one of two replacements wins
+// @keyed (table conversation) owner, VAC and an id that a caller may choose | holds: title, times and counts |
+//   whose: the owner | bound: maxConversations of an owner, conversationTtlMs; MAX_NAME for the id | share: the owner:
+//   the own oldest one leaves; callers without an identity have ten times as much together | test:
+//   packages/tasks/test/conversations.ts: an owner past its limits loses its oldest conversations, and no other owner
+// @keyed (table turn) conversation and number; task and its turn | holds: question, answer, steps and state | whose:
+//   the owner of the conversation | bound: maxTurns of a conversation, maxConversationBytes of an owner;
+//   MAX_EVENT_CHARS | share: that of the conversation | test: packages/tasks/test/conversations.ts: an owner past its
+//   limits loses its oldest conversations, and no other owner
 // @keyed (table probe) none: the key is a number of the code
 // @keyed (table push) task, and id of a push config that a caller chose | holds: URL, settings, secrets and place
 //   of a push config | whose: the owner of the task | bound: MAX_CONFIGS for a task; MAX_NAME, and MAX_CHARS for
@@ -76,6 +84,20 @@ export const STEPS: readonly string[] = [`
   CREATE TABLE sign_in (owner TEXT NOT NULL, server TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (owner, server)) WITHOUT ROWID;
 `, `
   -- nothing: from this version on, a file that no process has open is not in WAL mode
+`, `
+  CREATE TABLE conversation (key INTEGER PRIMARY KEY, owner TEXT NOT NULL, vac TEXT NOT NULL, id TEXT NOT NULL, title TEXT NOT NULL, created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL, turns INTEGER NOT NULL, last INTEGER NOT NULL, bytes INTEGER NOT NULL, UNIQUE (owner, vac, id));
+  CREATE INDEX conversation_updated ON conversation (owner, vac, updated_at DESC, key DESC);
+  CREATE INDEX conversation_age ON conversation (updated_at);
+  CREATE TABLE turn (conversation INTEGER NOT NULL REFERENCES conversation ON DELETE CASCADE, seq INTEGER NOT NULL, id TEXT NOT NULL, task TEXT, task_owner TEXT,
+    n INTEGER NOT NULL, attempt INTEGER NOT NULL, question TEXT NOT NULL, content TEXT, state TEXT NOT NULL, created_at INTEGER NOT NULL, ended_at INTEGER,
+    PRIMARY KEY (conversation, seq));
+  CREATE UNIQUE INDEX turn_task ON turn (task, n) WHERE task IS NOT NULL;
+  -- whatever ends a task ends its turn: its worker, its caller, or the store
+  CREATE TRIGGER turn_state AFTER UPDATE OF state ON task WHEN NEW.state <> OLD.state AND NEW.context IS NOT NULL BEGIN
+    UPDATE turn SET state = NEW.state, ended_at = iif(NEW.state IN ('submitted', 'working'), NULL, NEW.status_at)
+      WHERE task = NEW.id AND n = NEW.turn;
+  END;
 `]
 
 /** The first version that leaves WAL mode when it closes a file. */

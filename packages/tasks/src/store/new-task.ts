@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { InvalidTaskError, TaskConflictError } from '../basics/errors.js'
 import { isName, MAX_NAME } from '../basics/names.js'
+import type { ConversationKey } from '../contract/conversation-records.js'
 import type { NewTask } from '../contract/task-store.js'
 import { MAX_EVENT_CHARS, messageAt, toJson } from '../log/task-updates.js'
 import type { EventBody } from '../contract/task.js'
@@ -26,17 +27,22 @@ export interface NewRow {
   /** Bytes that it takes in the store, about. */
   readonly bytes: number
   readonly push: PreparedPush | undefined
+  readonly turn: PreparedTurn | undefined
 }
+
+/** The first turn of a task as the store writes it. */
+export interface PreparedTurn extends ConversationKey { readonly question: string, readonly from: number | undefined }
 
 /**
  * Checks a new task and converts it to its rows, a large one in turns of the event loop.
  * @throws TASK_INVALID, TASK_TOO_LARGE
  */
 export async function prepareTask (owner: string, task: NewTask, at: number): Promise<NewRow> {
-  const { skill, input, message, contextId, metadata = {}, id = randomUUID(), idempotencyKey, queue = '', push } = task
+  const { skill, input, message, contextId, metadata = {}, id = randomUUID(), idempotencyKey, queue = '', push, turn } = task
+  const context = contextId ?? turn?.conversation
   checkName('owner', owner)
   checkName('skill', skill)
-  if (contextId !== undefined) checkName('contextId', contextId)
+  if (context !== undefined) checkName('contextId', context)
   if (task.id !== undefined) checkName('id', id)
   if (idempotencyKey !== undefined) checkName('idempotencyKey', idempotencyKey)
   if (task.queue !== undefined) checkName('queue', queue)
@@ -64,7 +70,7 @@ export async function prepareTask (owner: string, task: NewTask, at: number): Pr
   return {
     owner,
     queue,
-    origin: { id, owner, skill, input: storedInput, contextId, metadata: JSON.parse(metadataText) },
+    origin: { id, owner, skill, input: storedInput, contextId: context, metadata: JSON.parse(metadataText) },
     idem: idempotencyKey ?? null,
     hash,
     inputText,
@@ -72,7 +78,8 @@ export async function prepareTask (owner: string, task: NewTask, at: number): Pr
     first,
     firstText,
     bytes: TASK_BYTES + inputText.length + metadataText.length + firstText.length,
-    push: push === undefined ? undefined : preparePush({ ...push, after: push.after ?? 1 })
+    push: push === undefined ? undefined : preparePush({ ...push, after: push.after ?? 1 }),
+    turn: turn === undefined || context === undefined ? undefined : { owner: turn.owner, vac: turn.vac, id: context, question: turn.question, from: turn.from }
   }
 }
 

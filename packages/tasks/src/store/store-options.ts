@@ -11,7 +11,11 @@ export const LIMIT_NUMBERS = {
   inputTtlMs: [86_400_000, 0, MAX_AGE_MS],
   maxTasks: [100_000, 1],
   maxTaskChars: [64 * 1024 * 1024, 1],
-  deadAfterMs: [3 * 86_400_000, 0, MAX_AGE_MS]
+  deadAfterMs: [3 * 86_400_000, 0, MAX_AGE_MS],
+  conversationTtlMs: [30 * 86_400_000, 0, MAX_AGE_MS],
+  maxConversations: [10_000, 1],
+  maxConversationBytes: [256 * 1024 * 1024, 1],
+  maxTurns: [1_000, 1]
 } as const satisfies Readonly<Record<string, NumberRule>>
 
 /** Intervals and times of all stores in ms. Tests reach them with `sqliteStoreWith` and `postgresStoreWith`. */
@@ -61,5 +65,13 @@ export interface StoreLimits {
   readonly maxTaskChars?: number | undefined
   /** Time for which deliveries to a failing push config are retried. Default 3 days. */
   readonly deadAfterMs?: number | undefined
+  /** How long a conversation is kept after its last question or answer. Default 30 days. */
+  readonly conversationTtlMs?: number | undefined
+  /** Most conversations of one owner; for a new one, the one without a question for longest leaves. Default 10,000. */
+  readonly maxConversations?: number | undefined
+  /** Most bytes of the conversations of one owner, about; the same ones leave. Default 256 MiB. */
+  readonly maxConversationBytes?: number | undefined
+  /** Most turns of a conversation; for a new one, the first leaves. Default 1,000. */
+  readonly maxTurns?: number | undefined
   readonly log?: TaskLogger | undefined
 }

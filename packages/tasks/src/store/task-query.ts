@@ -28,17 +28,21 @@ export function prepareQuery ({ contextId, cursor, limit = DEFAULT_LIMIT, states
     states: states ?? taskStates,
     skills: skills?.filter(skill => isName(skill)) ?? null,
     statusSince,
-    before: cursor === undefined ? [Number.MAX_SAFE_INTEGER, 0] : decode(cursor),
+    before: decodeCursor(cursor),
     limit
   }
 }
 
 /** The cursor of the page that begins after this row. */
 export function cursorAfter ({ status_at: at, key }: { readonly status_at: number, readonly key: number }): string {
-  return Buffer.from(`${at}.${key}`).toString('base64url')
+  return encodeCursor(at, key)
 }
 
-function decode (cursor: string): readonly [number, number] {
+export function encodeCursor (at: number, key: number): string { return Buffer.from(`${at}.${key}`).toString('base64url') }
+
+/** The time and key after which a page begins. @throws TASK_INVALID_CURSOR */
+export function decodeCursor (cursor: string | undefined): readonly [at: number, key: number] {
+  if (cursor === undefined) return [Number.MAX_SAFE_INTEGER, 0]
   const match = /^(\d{1,15})\.(\d{1,16})$/.exec(Buffer.from(String(cursor), 'base64url').toString('latin1'))
   if (match === null) throw new InvalidCursorError()
   return [Number(match[1]), Number(match[2])]

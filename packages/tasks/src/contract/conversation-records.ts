@@ -1,0 +1,82 @@
+import type { TaskState } from './task.js'
+
+/** A conversation: one of its owner with one VAC. */
+export interface ConversationKey { readonly owner: string, readonly vac: string, readonly id: string }
+
+/** The question of a new task as a turn of a conversation, written in one transaction with the task. */
+export interface NewTurn {
+  /** The owner of the conversation, who may have other keys for tasks. */
+  readonly owner: string
+  readonly vac: string
+  /** The id of a conversation that the service begins; it becomes the context of a task that names none. */
+  readonly conversation?: string | undefined
+  readonly question: string
+  /** The number of a turn: it and the later ones are deleted before. */
+  readonly from?: number | undefined
+}
+
+export interface ConversationRow {
+  readonly id: string
+  readonly title: string
+  readonly createdAt: number
+  /** The time of the last question, answer or change of the title. */
+  readonly updatedAt: number
+  readonly turnCount: number
+  /** The number of the last turn, of all that there ever were. */
+  readonly last: number
+}
+
+/** A question with its answer. Turns outlive their tasks. */
+export interface TurnRow {
+  /** Its place among the turns of the conversation, in the order of the questions, with gaps. */
+  readonly number: number
+  readonly id: string
+  /** The task that answers; undefined for a turn that was imported. The task may be deleted. */
+  readonly task?: { readonly owner: string, readonly id: string }
+  readonly question: string
+  /** What `answer` has written, or undefined. */
+  readonly content?: unknown
+  /** The state of the turn of its task. */
+  readonly state: TaskState
+  readonly createdAt: number
+  /** When it ended or asked back. */
+  readonly endedAt?: number
+}
+
+export interface ImportedTurn extends Pick<TurnRow, 'id' | 'question' | 'content' | 'createdAt' | 'endedAt'> {
+  readonly state: 'completed' | 'failed' | 'canceled'
+}
+
+export interface TurnQuery {
+  /** Only turns with a smaller number. Default: all. */
+  readonly before?: number | undefined
+  /** Default 50. */
+  readonly limit?: number | undefined
+  /** Characters of questions and contents at which the page ends; it has one turn at least. Default 2 Mi. */
+  readonly chars?: number | undefined
+}
+
+/**
+ * Conversations, with their turns, which all processes of a store share. A conversation of another owner or VAC does
+ * not exist. `create` and `provideInput` of the store write the questions; the states follow those of the tasks.
+ */
+export interface ConversationRecords {
+  get (key: ConversationKey): Promise<ConversationRow | undefined>
+  /** Latest change first. TASK_INVALID_CURSOR (400) for an invalid cursor. @param limit 1 to 100 */
+  list (owner: string, vac: string, page: { readonly limit: number, readonly cursor?: string | undefined }): Promise<{ readonly conversations: ConversationRow[], readonly nextCursor?: string }>
+  /** Latest turns first. */
+  turns (key: ConversationKey, query?: TurnQuery): Promise<TurnRow[]>
+  /** The turn of a task. @param turn the turn of the task, from 0 */
+  turnOf (taskId: string, turn: number): Promise<(TurnRow & { readonly conversation: ConversationKey }) | undefined>
+  /**
+   * Writes what the turn has besides its question; call it before the update that ends the turn. A later attempt
+   * replaces what an earlier one wrote, and an earlier one changes nothing any more.
+   * @param content any JSON value
+   */
+  answer (taskId: string, turn: number, attempt: number, content: unknown): Promise<void>
+  rename (key: ConversationKey, title: string): Promise<boolean>
+  /** Deletes the conversation with its turns. Their tasks remain. */
+  delete (key: ConversationKey): Promise<boolean>
+  /** Creates a conversation with turns in their order. False: there is one with this key, and it stays. */
+  import (key: ConversationKey, conversation: { readonly title: string, readonly turns: readonly ImportedTurn[] }): Promise<boolean>
+}

@@ -1,0 +1,182 @@
+import type { ConversationKey } from '../contract/conversation-records.js'
+import {
+  CONVERSATION, DELETED_AT_ONCE, isCounted, ownerLimits, titleOf, TURN, turnBytes, turnId, turnsWithin,
+  type ConversationLimits, type ConversationTable, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
+} from '../store/conversations.js'
+import { isName } from '../basics/names.js'
+import type { NewRow, PreparedTurn } from '../store/new-task.js'
+import { int4Array, int8Array, textArray } from './array-parameters.js'
+import type { Connection, Session } from './connection.js'
+
+type BegunRow = NewRow & { readonly turn: PreparedTurn }
+
+interface Begun extends Pick<StoredConversation, 'key' | 'last' | 'turns'>, ConversationKey {}
+
+/** The rows of conversations and their turns. */
+export class Conversations implements ConversationTable {
+  readonly #connection: Connection
+  readonly #limits: ConversationLimits
+  readonly #sql
+
+  constructor (connection: Connection, limits: ConversationLimits) {
+    const [conversation, turn] = [connection.table('conversation'), connection.table('turn')]
+    const of = 'owner = $1 AND vac = $2 AND id = $3'
+    this.#sql = {
+      find: `SELECT ${CONVERSATION} FROM ${conversation} WHERE ${of}`,
+      page: `SELECT ${CONVERSATION} FROM ${conversation} WHERE owner = $1 AND vac = $2 AND (updated_at, key) < ($3, $4) ORDER BY updated_at DESC, key DESC LIMIT $5`,
+      turns: `SELECT ${TURN} FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+      sizes: `SELECT seq, (length(question) + coalesce(length(content), 0))::int AS chars FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+      turnOf: `SELECT ${TURN.split(', ').map(name => `t.${name}`).join()}, c.owner, c.vac, c.id AS conversation FROM ${turn} t JOIN ${conversation} c ON c.key = t.conversation
+        WHERE t.task = $1 AND t.n = $2`,
+      // in the order of their keys, as every other transaction locks them
+      begin: `INSERT INTO ${conversation} (owner, vac, id, title, created_at, updated_at, turns, last, bytes)
+        SELECT owner, vac, id, title, at, at, n, n, bytes FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[], $7::bigint[]) i(owner, vac, id, title, at, n, bytes)
+        ORDER BY owner, vac, id
+        ON CONFLICT (owner, vac, id) DO UPDATE SET updated_at = excluded.updated_at, turns = ${conversation}.turns + excluded.turns, last = ${conversation}.last + excluded.last,
+          bytes = ${conversation}.bytes + excluded.bytes RETURNING key, last, turns, owner, vac, id`,
+      addTurns: `INSERT INTO ${turn} (conversation, seq, id, task, task_owner, n, attempt, question, content, state, created_at, ended_at)
+        SELECT conversation, seq, id, task, task_owner, n, 0, question, content, state, created_at, ended_at
+        FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[])
+          i(conversation, seq, id, task, task_owner, n, question, content, state, created_at, ended_at)`,
+      next: `UPDATE ${conversation} SET updated_at = $1, turns = turns + 1, last = last + 1, bytes = bytes + $2
+        WHERE key = (SELECT conversation FROM ${turn} WHERE task = $3 AND n = $4) RETURNING key, last, turns, owner, vac, id`,
+      // the conversation first, as every other transaction locks the two
+      answer: `WITH c AS (UPDATE ${conversation} c SET updated_at = $5, bytes = c.bytes + length($4) FROM ${turn} t WHERE t.task = $1 AND t.n = $2 AND t.attempt <= $3
+          AND c.key = t.conversation RETURNING c.key, c.owner)
+        UPDATE ${turn} t SET content = $4, attempt = $3 FROM c WHERE t.conversation = c.key AND t.task = $1 AND t.n = $2 AND t.attempt <= $3 RETURNING c.owner`,
+      first: `SELECT seq, question FROM ${turn} WHERE conversation = $1 ORDER BY seq LIMIT 1`,
+      dropFrom: `DELETE FROM ${turn} WHERE conversation = $1 AND seq >= $2 RETURNING seq`,
+      dropFirst: `DELETE FROM ${turn} WHERE conversation = $1 AND seq IN (SELECT seq FROM ${turn} WHERE conversation = $1 ORDER BY seq LIMIT $2)`,
+      recount: `UPDATE ${conversation} SET (turns, bytes) = (SELECT count(*), coalesce(sum(length(question) + coalesce(length(content), 0)), 0) FROM ${turn} WHERE conversation = $1)
+        WHERE key = $1`,
+      retitle: `UPDATE ${conversation} SET title = $2 WHERE key = $1 AND title = $3`,
+      rename: `UPDATE ${conversation} SET title = $4, updated_at = $5 WHERE ${of} RETURNING key`,
+      delete: `DELETE FROM ${conversation} WHERE ${of} RETURNING key`,
+      create: `INSERT INTO ${conversation} (owner, vac, id, title, created_at, updated_at, turns, last, bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)
+        ON CONFLICT DO NOTHING RETURNING key`,
+      trim: `DELETE FROM ${conversation} WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER newest AS place, sum(bytes) OVER newest AS total FROM ${conversation} WHERE owner = $1
+        WINDOW newest AS (ORDER BY updated_at DESC, key DESC)) c WHERE place > 1 AND (place > $2 OR total > $3) LIMIT ${DELETED_AT_ONCE})`,
+      older: `DELETE FROM ${conversation} WHERE key IN (SELECT key FROM ${conversation} WHERE updated_at < $1 LIMIT ${DELETED_AT_ONCE} FOR UPDATE SKIP LOCKED) RETURNING key`
+    }
+    this.#connection = connection
+    this.#limits = limits
+  }
+
+  async find ({ owner, vac, id }: ConversationKey): Promise<StoredConversation | undefined> {
+    return isName(id) ? (await this.#connection.run<StoredConversation>(this.#sql.find, [owner, vac, id], 'conversation'))[0] : undefined
+  }
+
+  async page (owner: string, vac: string, before: readonly [number, number], limit: number): Promise<StoredConversation[]> {
+    return await this.#connection.run<StoredConversation>(this.#sql.page, [owner, vac, ...before, limit])
+  }
+
+  async turns ({ key }: StoredConversation, before: number, limit: number, chars: number): Promise<StoredTurn[]> {
+    // the driver reads whole results: first how many fit
+    let taken = 0
+    const sizes = await this.#connection.run<{ seq: number, chars: number }>(this.#sql.sizes, [key, before, limit], 'sizes of turns')
+    const fit = sizes.findIndex(({ chars: some }, i) => (taken += some) > chars && i > 0)
+    const rows = await this.#connection.run<StoredTurn>(this.#sql.turns, [key, before, fit === -1 ? limit : fit], 'turns')
+    return turnsWithin(rows, chars)
+  }
+
+  async turnOf (task: string, n: number): Promise<FoundTurn | undefined> {
+    if (!isName(task)) return undefined
+    const [row] = await this.#connection.run<StoredTurn & { owner: string, vac: string, conversation: string }>(this.#sql.turnOf, [task, n], 'turn of a task')
+    return row && { row, conversation: { owner: row.owner, vac: row.vac, id: row.conversation } }
+  }
+
+  /** Adds the first turns of new tasks, in their order. */
+  async begin (session: Session, rows: readonly BegunRow[]): Promise<void> {
+    const groups = new Map<string, BegunRow[]>()
+    for (const row of rows) {
+      const { owner, vac, id, from } = row.turn
+      if (from !== undefined) await this.#dropFrom(session, row.turn, from)
+      const name = JSON.stringify([owner, vac, id])
+      groups.set(name, [...groups.get(name) ?? [], row])
+    }
+    const firsts = [...groups.values()].map(some => some[0] as BegunRow)
+    const sizes = [...groups.values()].map(some => some.reduce((sum, { turn }) => sum + turnBytes(turn.question), 0))
+    const begun = await session.run<Begun>(this.#sql.begin, [
+      textArray(firsts.map(({ turn }) => turn.owner)), textArray(firsts.map(({ turn }) => turn.vac)), textArray(firsts.map(({ turn }) => turn.id)),
+      textArray(firsts.map(({ turn }) => titleOf(turn.question))), int8Array([...groups.values()].map(some => (some.at(-1) as BegunRow).first.at)),
+      int4Array([...groups.values()].map(({ length }) => length)), int8Array(sizes)
+    ], 'begin turns')
+    const turns = begun.flatMap(({ key, last, owner, vac, id }) => {
+      const some = groups.get(JSON.stringify([owner, vac, id])) ?? []
+      return some.map(({ origin, owner: taskOwner, turn: { question }, first: { at } }, i) =>
+        ({ conversation: key, seq: last - some.length + 1 + i, id: origin.id, task: origin.id, taskOwner, n: 0, question, content: null, state: 'submitted', at, endedAt: null }))
+    })
+    await this.#addTurns(session, turns)
+    for (const [i, row] of begun.entries()) await this.#keepLimits(session, row, sizes[i] ?? 0)
+  }
+
+  /** Adds the next turn of a task that asked back and has an answer, if it is in a conversation. */
+  async continue (session: Session, task: string, n: number, question: string, { taskOwner, at }: { taskOwner: string, at: number }): Promise<void> {
+    const bytes = turnBytes(question)
+    const [row] = await session.run<Begun>(this.#sql.next, [at, bytes, task, n - 1])
+    if (row === undefined) return
+    await this.#addTurns(session, [{ conversation: row.key, seq: row.last, id: turnId(task, n), task, taskOwner, n, question, content: null, state: 'submitted', at, endedAt: null }])
+    await this.#keepLimits(session, row, bytes)
+  }
+
+  async answer (task: string, n: number, attempt: number, text: string): Promise<void> {
+    const [row] = await this.#connection.run<{ owner: string }>(this.#sql.answer, [task, n, attempt, text, this.#connection.now()], 'answer a turn')
+    if (row !== undefined && isCounted(text.length)) await this.#trim(this.#connection, row.owner)
+  }
+
+  async rename ({ owner, vac, id }: ConversationKey, title: string): Promise<boolean> {
+    return isName(id) && (await this.#connection.run(this.#sql.rename, [owner, vac, id, title, this.#connection.now()])).length > 0
+  }
+
+  async delete ({ owner, vac, id }: ConversationKey): Promise<boolean> {
+    return isName(id) && (await this.#connection.run(this.#sql.delete, [owner, vac, id])).length > 0
+  }
+
+  async import ({ owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[]): Promise<boolean> {
+    const bytes = turns.reduce((sum, { question, content }) => sum + turnBytes(question, content), 0)
+    const now = this.#connection.now()
+    return await this.#connection.transaction(async transaction => {
+      const [row] = await transaction.run<{ key: number }>(this.#sql.create, [owner, vac, id, title, turns[0]?.created_at ?? now, now, turns.length, bytes])
+      if (row === undefined) return false
+      await this.#addTurns(transaction, turns.map(({ id, question, content, state, created_at: at, ended_at: endedAt }, i) =>
+        ({ conversation: row.key, seq: i + 1, id, task: null, taskOwner: null, n: 0, question, content, state, at, endedAt })))
+      if (isCounted(bytes)) await this.#trim(transaction, owner)
+      return true
+    })
+  }
+
+  /** Deletes some conversations that had no question since `before`; resolves to their number. */
+  async deleteOlder (before: number): Promise<number> { return (await this.#connection.run(this.#sql.older, [before])).length }
+
+  async #addTurns (session: Session, turns: readonly { conversation: number, seq: number, id: string, task: string | null, taskOwner: string | null, n: number, question: string, content: string | null, state: string, at: number, endedAt: number | null }[]): Promise<void> {
+    await session.run(this.#sql.addTurns, [
+      int8Array(turns.map(({ conversation }) => conversation)), int4Array(turns.map(({ seq }) => seq)), textArray(turns.map(({ id }) => id)),
+      textArray(turns.map(({ task }) => task)), textArray(turns.map(({ taskOwner }) => taskOwner)), int4Array(turns.map(({ n }) => n)),
+      textArray(turns.map(({ question }) => question)), textArray(turns.map(({ content }) => content)), textArray(turns.map(({ state }) => state)),
+      int8Array(turns.map(({ at }) => at)), int8Array(turns.map(({ endedAt }) => endedAt))
+    ], 'add turns')
+  }
+
+  async #keepLimits (session: Session, { key, turns, owner }: Begun, bytes: number): Promise<void> {
+    if (turns > this.#limits.maxTurns) {
+      await session.run(this.#sql.dropFirst, [key, turns - this.#limits.maxTurns])
+      await session.run(this.#sql.recount, [key])
+    }
+    if (isCounted(bytes)) await this.#trim(session, owner)
+  }
+
+  async #trim (session: Session, owner: string): Promise<void> {
+    const { conversations, bytes } = ownerLimits(owner, this.#limits)
+    await session.run(this.#sql.trim, [owner, conversations, bytes])
+  }
+
+  async #dropFrom (session: Session, { owner, vac, id, question }: PreparedTurn, from: number): Promise<void> {
+    const [row] = await session.run<StoredConversation>(`${this.#sql.find} FOR UPDATE`, [owner, vac, id])
+    if (row === undefined) return
+    const [first] = await session.run<{ seq: number, question: string }>(this.#sql.first, [row.key])
+    if ((await session.run(this.#sql.dropFrom, [row.key, from])).length === 0) return
+    await session.run(this.#sql.recount, [row.key])
+    // the title is that of the first question
+    if (first !== undefined && from <= first.seq) await session.run(this.#sql.retitle, [row.key, titleOf(question), titleOf(first.question)])
+  }
+}

@@ -1,0 +1,171 @@
+import type { SqliteDatabase } from '@polyvac/sqlite'
+import type { ConversationKey } from '../contract/conversation-records.js'
+import type { TaskState } from '../contract/task.js'
+import {
+  CONVERSATION, DELETED_AT_ONCE, isCounted, ownerLimits, titleOf, TURN, turnBytes, turnId, turnsWithin,
+  type ConversationLimits, type ConversationTable, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
+} from '../store/conversations.js'
+import type { PreparedTurn } from '../store/new-task.js'
+import type { GroupCommit } from './group-commit.js'
+import { overwriting } from './store-file.js'
+
+/** The turn of a task as it is created. */
+interface BegunTurn { readonly taskOwner: string, readonly task: string, readonly state: TaskState, readonly at: number }
+
+interface TurnKey { readonly conversation: number, readonly seq: number }
+
+/** The rows of conversations and their turns. Synchronous; call methods that write in a group commit. */
+export class Conversations {
+  readonly #sql
+  readonly #database: SqliteDatabase
+  readonly #limits: ConversationLimits
+
+  constructor (database: SqliteDatabase, limits: ConversationLimits) {
+    const of = 'owner = ? AND vac = ? AND id = ?'
+    this.#sql = {
+      find: database.prepare(`SELECT ${CONVERSATION} FROM conversation WHERE ${of}`),
+      page: database.prepare(`SELECT ${CONVERSATION} FROM conversation WHERE owner = ? AND vac = ? AND (updated_at, key) < (?, ?) ORDER BY updated_at DESC, key DESC LIMIT ?`),
+      begin: database.prepare(`INSERT INTO conversation (owner, vac, id, title, created_at, updated_at, turns, last, bytes) VALUES (?, ?, ?, ?, ?, ?, 1, 1, ?)
+        ON CONFLICT (owner, vac, id) DO UPDATE SET updated_at = excluded.updated_at, turns = turns + 1, last = last + 1, bytes = bytes + excluded.bytes
+        RETURNING key, last, turns`),
+      create: database.prepare(`INSERT INTO conversation (owner, vac, id, title, created_at, updated_at, turns, last, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO NOTHING`),
+      addTurn: database.prepare(`INSERT INTO turn (conversation, seq, id, task, task_owner, n, attempt, question, content, state, created_at, ended_at)
+        VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)`),
+      next: database.prepare('UPDATE conversation SET updated_at = ?, turns = turns + 1, last = last + 1, bytes = bytes + ? WHERE key = ? RETURNING key, last, turns'),
+      turns: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq < ? ORDER BY seq DESC LIMIT ?`),
+      ofTask: database.prepare('SELECT conversation, seq FROM turn WHERE task = ? AND n = ?'),
+      owned: database.prepare('SELECT owner, vac, id FROM conversation WHERE key = ?'),
+      turn: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq = ?`),
+      answer: database.prepare('UPDATE turn SET content = ?, attempt = ? WHERE conversation = ? AND seq = ? AND attempt <= ?'),
+      grow: database.prepare('UPDATE conversation SET updated_at = ?, bytes = bytes + ? WHERE key = ?'),
+      first: database.prepare('SELECT seq, question FROM turn WHERE conversation = ? ORDER BY seq LIMIT 1'),
+      dropFrom: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq >= ?'),
+      dropFirst: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq IN (SELECT seq FROM turn WHERE conversation = ? ORDER BY seq LIMIT ?)'),
+      recount: database.prepare(`UPDATE conversation SET turns = c.turns, bytes = c.bytes FROM (
+        SELECT count(*) AS turns, coalesce(sum(length(question) + coalesce(length(content), 0)), 0) AS bytes FROM turn WHERE conversation = ?) AS c WHERE key = ?`),
+      retitle: database.prepare('UPDATE conversation SET title = ? WHERE key = ? AND title = ?'),
+      rename: database.prepare(`UPDATE conversation SET title = ?, updated_at = ? WHERE ${of}`),
+      delete: database.prepare('DELETE FROM conversation WHERE key = ?'),
+      excess: database.prepare(`SELECT key FROM (SELECT key, row_number() OVER newest AS place, sum(bytes) OVER newest AS total FROM conversation WHERE owner = ?
+        WINDOW newest AS (ORDER BY updated_at DESC, key DESC)) WHERE place > 1 AND (place > ? OR total > ?) LIMIT ${DELETED_AT_ONCE}`),
+      older: database.prepare(`SELECT key FROM conversation WHERE updated_at < ? LIMIT ${DELETED_AT_ONCE}`)
+    }
+    this.#database = database
+    this.#limits = limits
+  }
+
+  find ({ owner, vac, id }: ConversationKey): StoredConversation | undefined { return this.#sql.find.get<StoredConversation>(owner, vac, id) }
+
+  page (owner: string, vac: string, before: readonly [number, number], limit: number): StoredConversation[] {
+    return this.#sql.page.all<StoredConversation>(owner, vac, ...before, limit)
+  }
+
+  turns ({ key }: StoredConversation, before: number, limit: number, chars: number): StoredTurn[] {
+    return turnsWithin(this.#sql.turns.iterate<StoredTurn>(key, before, limit), chars)
+  }
+
+  turnOf (task: string, n: number): FoundTurn | undefined {
+    const found = this.#sql.ofTask.get<TurnKey>(task, n)
+    if (found === undefined) return undefined
+    const row = this.#sql.turn.get<StoredTurn>(found.conversation, found.seq)
+    const conversation = this.#sql.owned.get<ConversationKey & Record<string, string>>(found.conversation)
+    return row === undefined || conversation === undefined ? undefined : { row, conversation: { ...conversation } }
+  }
+
+  /** Adds the first turn of a new task. */
+  begin (turn: PreparedTurn, { task, taskOwner, state, at }: BegunTurn): void {
+    const { owner, vac, id, question, from } = turn
+    if (from !== undefined) this.#dropFrom(turn, from)
+    const bytes = turnBytes(question)
+    const row = this.#sql.begin.get<StoredConversation>(owner, vac, id, titleOf(question), at, at, bytes)
+    if (row === undefined) return
+    this.#sql.addTurn.run(row.key, row.last, task, task, taskOwner, 0, question, null, state, at, null)
+    this.#keepLimits(row, owner, bytes)
+  }
+
+  /** Adds the next turn of a task that asked back and has an answer, if it is in a conversation. */
+  continue (task: string, n: number, question: string, { taskOwner, at }: Omit<BegunTurn, 'task' | 'state'>): void {
+    const found = this.#sql.ofTask.get<TurnKey>(task, n - 1)
+    if (found === undefined) return
+    const bytes = turnBytes(question)
+    const row = this.#sql.next.get<StoredConversation>(at, bytes, found.conversation)
+    if (row === undefined) return
+    this.#sql.addTurn.run(row.key, row.last, turnId(task, n), task, taskOwner, n, question, null, 'submitted', at, null)
+    this.#keepLimits(row, undefined, bytes)
+  }
+
+  answer (task: string, n: number, attempt: number, text: string, at: number): void {
+    const found = this.#sql.ofTask.get<TurnKey>(task, n)
+    if (found === undefined || this.#sql.answer.run(text, attempt, found.conversation, found.seq, attempt).changes === 0) return
+    this.#sql.grow.run(at, text.length, found.conversation)
+    const owner = this.#sql.owned.get<{ owner: string }>(found.conversation)?.owner
+    if (owner !== undefined && isCounted(text.length)) this.trim(owner)
+  }
+
+  rename ({ owner, vac, id }: ConversationKey, title: string, at: number): boolean { return this.#sql.rename.run(title, at, owner, vac, id).changes > 0 }
+
+  delete (key: ConversationKey): boolean {
+    const row = this.find(key)
+    if (row === undefined) return false
+    overwriting(this.#database, () => { this.#sql.delete.run(row.key) })
+    return true
+  }
+
+  import ({ owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[], at: number): boolean {
+    const bytes = turns.reduce((sum, { question, content }) => sum + turnBytes(question, content), 0)
+    const created = turns[0]?.created_at ?? at
+    const { changes, lastInsertRowid: key } = this.#sql.create.run(owner, vac, id, title, created, at, turns.length, turns.length, bytes)
+    if (changes === 0) return false
+    for (const [i, { id, question, content, state, created_at: createdAt, ended_at: endedAt }] of turns.entries()) {
+      this.#sql.addTurn.run(key, i + 1, id, null, null, 0, question, content, state, createdAt, endedAt)
+    }
+    if (isCounted(bytes)) this.trim(owner)
+    return true
+  }
+
+  /** Deletes the conversations past the limits of an owner, those without a question for longest first. */
+  trim (owner: string): void {
+    const { conversations, bytes } = ownerLimits(owner, this.#limits)
+    for (const key of this.#sql.excess.column<number>(owner, conversations, bytes)) this.#sql.delete.run(key)
+  }
+
+  /** Deletes some conversations that had no question since `before`; resolves to their number. */
+  deleteOlder (before: number): number {
+    const keys = this.#sql.older.column<number>(before)
+    for (const key of keys) this.#sql.delete.run(key)
+    return keys.length
+  }
+
+  #keepLimits ({ key, turns }: StoredConversation, owner: string | undefined, bytes: number): void {
+    if (turns > this.#limits.maxTurns) {
+      this.#sql.dropFirst.run(key, key, turns - this.#limits.maxTurns)
+      this.#sql.recount.run(key, key)
+    }
+    if (owner !== undefined && isCounted(bytes)) this.trim(owner)
+  }
+
+  #dropFrom (conversation: PreparedTurn, from: number): void {
+    const row = this.find(conversation)
+    if (row === undefined) return
+    const first = this.#sql.first.get<{ seq: number, question: string }>(row.key)
+    if (this.#sql.dropFrom.run(row.key, from).changes === 0) return
+    this.#sql.recount.run(row.key, row.key)
+    // the title is that of the first question
+    if (first !== undefined && from <= first.seq) this.#sql.retitle.run(titleOf(conversation.question), row.key, titleOf(first.question))
+  }
+}
+
+/** The same for the records: their writes are group commits. */
+export function conversationTable (commit: GroupCommit, talks: Conversations): ConversationTable {
+  return {
+    find: key => talks.find(key),
+    page: (...args) => talks.page(...args),
+    turns: (...args) => talks.turns(...args),
+    turnOf: (...args) => talks.turnOf(...args),
+    answer: async (...args) => { await commit.write(() => { talks.answer(...args, Date.now()) }) },
+    rename: async (...args) => await commit.write(() => talks.rename(...args, Date.now())),
+    delete: async key => await commit.write(() => talks.delete(key)),
+    import: async (...args) => await commit.write(() => talks.import(...args, Date.now()))
+  }
+}

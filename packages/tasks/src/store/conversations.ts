@@ -1,0 +1,167 @@
+import { standsForMany } from '../basics/owner-share.js'
+import { MAX_EVENT_CHARS, toJson } from '../log/task-updates.js'
+import type { ConversationKey, ConversationRecords, ConversationRow, TurnRow } from '../contract/conversation-records.js'
+import type { TaskState } from '../contract/task.js'
+import { decodeCursor, encodeCursor } from './task-query.js'
+
+const MAX_TITLE_CHARS = 80
+/** Bytes of the row and the index entries of a turn besides its texts, about. */
+export const TURN_BYTES = 300
+/** The number of no turn. */
+const MAX_NUMBER = 2 ** 31 - 1
+const MAX_PAGE_TURNS = 50
+const MAX_PAGE_CHARS = 2 * 1024 * 1024
+/** Conversations that one transaction deletes. */
+export const DELETED_AT_ONCE = 50
+/** One write of this many counts what its owner has. */
+const COUNTED = 16
+const COUNTED_BYTES = 4 * 1024 * 1024
+/** How much more the owner of unknown callers may have, who stands for many. */
+const CROWD = 10
+
+/** Limits of the conversations of one owner. */
+export interface ConversationLimits {
+  readonly conversationTtlMs: number
+  readonly maxConversations: number
+  readonly maxConversationBytes: number
+  readonly maxTurns: number
+}
+
+/** The columns of a conversation in every store. Times are milliseconds since 1970. */
+export interface StoredConversation {
+  readonly key: number
+  readonly id: string
+  readonly title: string
+  readonly created_at: number
+  readonly updated_at: number
+  readonly turns: number
+  readonly last: number
+}
+
+/** The columns of a turn in every store. */
+export interface StoredTurn {
+  readonly seq: number
+  readonly id: string
+  readonly task: string | null
+  readonly task_owner: string | null
+  readonly question: string
+  readonly content: string | null
+  readonly state: TaskState
+  readonly created_at: number
+  readonly ended_at: number | null
+}
+
+export interface FoundTurn { readonly row: StoredTurn, readonly conversation: ConversationKey }
+
+export type ImportedRow = Omit<StoredTurn, 'seq' | 'task' | 'task_owner'>
+
+type Awaitable<T> = T | Promise<T>
+
+/** What each store does with its rows. */
+export interface ConversationTable {
+  find (key: ConversationKey): Awaitable<StoredConversation | undefined>
+  page (owner: string, vac: string, before: readonly [number, number], limit: number): Awaitable<StoredConversation[]>
+  turns (row: StoredConversation, before: number, limit: number, chars: number): Awaitable<StoredTurn[]>
+  turnOf (task: string, n: number): Awaitable<FoundTurn | undefined>
+  answer (task: string, n: number, attempt: number, text: string): Promise<void>
+  rename (key: ConversationKey, title: string): Promise<boolean>
+  delete (key: ConversationKey): Promise<boolean>
+  import (key: ConversationKey, title: string, turns: readonly ImportedRow[]): Promise<boolean>
+}
+
+export const CONVERSATION = 'key, id, title, created_at, updated_at, turns, last'
+export const TURN = 'seq, id, task, task_owner, question, content, state, created_at, ended_at'
+
+/** The first question as a title: one line, shortened at a word. */
+export function titleOf (question: string): string {
+  const line = question.slice(0, 4 * MAX_TITLE_CHARS).replace(/[\s\p{C}]+/gu, ' ').trim()
+  if (line.length <= MAX_TITLE_CHARS) return line
+  const cut = line.slice(0, MAX_TITLE_CHARS - 1).replace(/[\ud800-\udbff]$/, '')
+  const words = cut.replace(/\s+\S*$/u, '')
+  // languages without spaces have no word to end at
+  return `${words.length > MAX_TITLE_CHARS / 2 ? words : cut}…`
+}
+
+function contentText (content: unknown): string { return toJson('content', content, MAX_EVENT_CHARS) }
+
+export function turnBytes (question: string, content: string | null = null): number {
+  return TURN_BYTES + question.length + (content?.length ?? 0)
+}
+
+/** The id of a turn of a task. */
+export function turnId (taskId: string, turn: number): string { return turn === 0 ? taskId : `${taskId}-${turn}` }
+
+function viewConversation ({ id, title, created_at: createdAt, updated_at: updatedAt, turns: turnCount, last }: StoredConversation): ConversationRow {
+  return { id, title, createdAt, updatedAt, turnCount, last }
+}
+
+function viewTurn ({ seq: number, id, task, task_owner: owner, question, content, state, created_at: createdAt, ended_at: endedAt }: StoredTurn): TurnRow {
+  return {
+    number,
+    id,
+    ...task === null || owner === null ? {} : { task: { owner, id: task } },
+    question,
+    ...content === null ? {} : { content: JSON.parse(content) as unknown },
+    state,
+    createdAt,
+    ...endedAt === null ? {} : { endedAt }
+  }
+}
+
+/** The part of a page that fits its characters. */
+export function turnsWithin (rows: Iterable<StoredTurn>, chars: number): StoredTurn[] {
+  const some: StoredTurn[] = []
+  let taken = 0
+  for (const row of rows) {
+    taken += row.question.length + (row.content?.length ?? 0)
+    if (taken > chars && some.length > 0) break
+    some.push(row)
+  }
+  return some
+}
+
+/** What an owner may have. */
+export function ownerLimits (owner: string, { maxConversations, maxConversationBytes }: ConversationLimits): { readonly conversations: number, readonly bytes: number } {
+  const times = standsForMany(owner) ? CROWD : 1
+  return { conversations: times * maxConversations, bytes: times * maxConversationBytes }
+}
+
+/**
+ * Whether to count what an owner has, after a write of so many bytes. Counting reads a row for each conversation, so it
+ * is done at random: nothing that a caller knows avoids it.
+ */
+export function isCounted (bytes: number): boolean { return Math.random() < 1 / COUNTED + bytes / COUNTED_BYTES }
+
+/** Conversations in the tables `conversation` and `turn`. `opened` throws while the store is not open. */
+export function conversationRecords (opened: () => ConversationTable): ConversationRecords {
+  return {
+    async get (key) {
+      const row = await opened().find(key)
+      return row && viewConversation(row)
+    },
+    async list (owner, vac, { limit, cursor }) {
+      const rows = await opened().page(owner, vac, decodeCursor(cursor), limit + 1)
+      const some = rows.slice(0, limit)
+      const last = some.at(-1)
+      return {
+        conversations: some.map(viewConversation),
+        ...last === undefined || rows.length === some.length ? {} : { nextCursor: encodeCursor(last.updated_at, last.key) }
+      }
+    },
+    async turns (key, { before = MAX_NUMBER, limit = MAX_PAGE_TURNS, chars = MAX_PAGE_CHARS } = {}) {
+      const row = await opened().find(key)
+      return row === undefined ? [] : (await opened().turns(row, before, limit, chars)).map(viewTurn)
+    },
+    async turnOf (taskId, turn) {
+      const found = await opened().turnOf(taskId, turn)
+      return found && { ...viewTurn(found.row), conversation: found.conversation }
+    },
+    async answer (taskId, turn, attempt, content) { await opened().answer(taskId, turn, attempt, contentText(content)) },
+    async rename (key, title) { return await opened().rename(key, title) },
+    async delete (key) { return await opened().delete(key) },
+    async import (key, { title, turns }) {
+      return await opened().import(key, title, turns.map(({ id, question, content, state, createdAt, endedAt }) =>
+        ({ id, question, content: content === undefined ? null : contentText(content), state, created_at: createdAt, ended_at: endedAt ?? null })))
+    }
+  }
+}

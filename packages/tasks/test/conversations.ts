@@ -1,0 +1,201 @@
+import type { Test } from 'tap'
+import { until } from '../../../test/fixtures/until.js'
+import { isTaskError, type ConversationKey, type ConversationRecords, type TaskHandler, type TaskStore } from '../src/index.js'
+import type { StoreFactory } from './conformance.js'
+
+const KEY: ConversationKey = { owner: 'alice', vac: 'docs', id: 'chat' }
+
+/** A store, its conversations, and a function that asks a question of one of them. */
+async function opened (t: Test, open: StoreFactory, settings: Parameters<StoreFactory>[1] = {}): Promise<{
+  store: TaskStore, talks: ConversationRecords, ask: (question: string, key?: Partial<ConversationKey>, from?: number) => Promise<string>
+}> {
+  const store = await open(t, settings)
+  return {
+    store,
+    talks: store.conversations!,
+    ask: async (question, key = {}, from = undefined) => {
+      const { owner, vac, id } = { ...KEY, ...key }
+      return (await store.create(` runs ${owner}`, { skill: `vac_stream_${vac}`, input: { question }, contextId: id, turn: { owner, vac, question, from } })).task.id
+    }
+  }
+}
+
+/** Answers a question with its text, unless the text names another end. */
+function answering ({ conversations }: TaskStore): TaskHandler {
+  return async (task, { attempt, turn, emit }) => {
+    const { question } = task.input as { question: string }
+    await conversations!.answer(task.id, turn, attempt, { answer: `${question}!` })
+    if (question === 'which' && turn === 0) await emit({ state: 'input-required' })
+    else if (question === 'fail') await emit({ state: 'failed', error: { code: 'NO', message: 'no' } })
+    else await emit({ state: 'completed' })
+  }
+}
+
+async function settled (talks: ConversationRecords, count: number, key: ConversationKey = KEY): ReturnType<ConversationRecords['turns']> {
+  return await until(async () => {
+    const turns = await talks.turns(key)
+    return turns.length === count && turns.every(({ endedAt }) => endedAt !== undefined) && turns
+  }, `${count} turns have ended`)
+}
+
+/** What every store must do with conversations. */
+export function conversations (test: (sentence: string, body: (t: Test) => Promise<void>) => void, open: StoreFactory): void {
+  test('a question is a turn with its task, in the order of the questions, and ends as its task does', async t => {
+    const { store, talks, ask } = await opened(t, open)
+    for (const question of ['one', 'fail', 'stop', 'which']) await ask(question)
+    const [which, stop] = await talks.turns(KEY)
+    t.match(which, { number: 4, question: 'which', state: 'submitted', content: undefined })
+    t.equal((await store.cancel(' runs alice', stop!.id)).outcome, 'canceled')
+    store.work(answering(store))
+    const turns = await settled(talks, 4)
+    t.match(turns.map(({ question, state, content, task }) => [question, state, content, task?.owner]), [
+      ['which', 'input-required', { answer: 'which!' }, ' runs alice'], ['stop', 'canceled', undefined, ' runs alice'],
+      ['fail', 'failed', { answer: 'fail!' }, ' runs alice'], ['one', 'completed', { answer: 'one!' }, ' runs alice']
+    ])
+    for (const { id, createdAt, endedAt, task } of turns) {
+      t.equal(id, task!.id)
+      t.ok(endedAt! >= createdAt)
+    }
+    t.equal((await store.provideInput(' runs alice', which!.id, { parts: [{ type: 'text', text: 'that' }] }, {}, 'that')).outcome, 'accepted')
+    const [last, before] = await settled(talks, 5)
+    t.match(last, { number: 5, id: `${which!.id}-1`, question: 'that', state: 'completed', content: { answer: 'which!' } })
+    t.match(before, { question: 'which', state: 'input-required' })
+    t.match(await talks.get(KEY), { id: 'chat', title: 'one', turnCount: 5, last: 5 })
+    t.match(await talks.turnOf(which!.id, 1), { question: 'that', conversation: KEY })
+    t.equal(await talks.turnOf(which!.id, 2), undefined)
+    t.equal(await store.delete(' runs alice', which!.id), 'deleted')
+    t.match((await talks.turns(KEY))[0], { question: 'that', state: 'completed', content: { answer: 'which!' } })
+  })
+
+  test('a conversation of another owner or VAC does not exist, and the same id is another one', async t => {
+    const { store, talks, ask } = await opened(t, open)
+    store.work(answering(store))
+    await ask('hers')
+    const others = [{ ...KEY, owner: 'bob' }, { ...KEY, vac: 'other' }, { ...KEY, id: 'other' }, { ...KEY, id: 'a\0b' }, { ...KEY, id: 'x'.repeat(300) }]
+    for (const key of others) {
+      t.equal(await talks.get(key), undefined)
+      t.strictSame(await talks.turns(key), [])
+      t.equal(await talks.rename(key, 'mine'), false)
+      t.equal(await talks.delete(key), false)
+    }
+    await ask('his', { owner: 'bob' })
+    await ask('of another VAC', { vac: 'other' })
+    t.strictSame((await settled(talks, 1)).map(({ question }) => question), ['hers'])
+    t.strictSame((await settled(talks, 1, { ...KEY, owner: 'bob' })).map(({ question }) => question), ['his'])
+    t.strictSame((await talks.list('bob', 'docs', { limit: 10 })).conversations.map(({ title }) => title), ['his'])
+    t.equal(await talks.rename(KEY, 'renamed'), true)
+    t.equal((await talks.get(KEY))?.title, 'renamed')
+    t.equal(await talks.delete(KEY), true)
+    t.strictSame([await talks.get(KEY), await talks.turns(KEY)], [undefined, []])
+    t.equal((await talks.get({ ...KEY, owner: 'bob' }))?.title, 'his')
+  })
+
+  test('conversations are listed by their last change, in pages, and turns in pages of turns and of characters', async t => {
+    const { store, talks, ask } = await opened(t, open)
+    for (let i = 0; i < 5; i++) await ask(`question ${i}`, { id: `chat ${i}` })
+    await ask('again', { id: 'chat 1' })
+    const seen: string[] = []
+    for (let cursor: string | undefined, more = true; more;) {
+      const page = await talks.list('alice', 'docs', { limit: 2, cursor })
+      seen.push(...page.conversations.map(({ id }) => id))
+      cursor = page.nextCursor
+      more = cursor !== undefined
+    }
+    t.equal(seen[0], 'chat 1')
+    t.strictSame([...seen].sort(), [0, 1, 2, 3, 4].map(i => `chat ${i}`))
+    await t.rejects(talks.list('alice', 'docs', { limit: 2, cursor: 'no' }), { code: 'TASK_INVALID_CURSOR' })
+    for (const question of ['a'.repeat(10), 'b'.repeat(10), 'c'.repeat(10)]) await ask(question)
+    const questions = async (query: object): Promise<string> => (await talks.turns(KEY, query)).map(({ question }) => question[0]).join('')
+    t.strictSame([await questions({ limit: 2 }), await questions({ before: 3, limit: 9 }), await questions({ chars: 20 }), await questions({ chars: 1 })], ['cb', 'ba', 'cb', 'c'])
+    await store.close()
+  })
+
+  test('a title is the first question in one line, shortened at a word', async t => {
+    const { talks, ask } = await opened(t, open)
+    const titles = new Map([
+      ['  What\n is\tthis? ', 'What is this?'],
+      [`word ${'another '.repeat(20)}`, `word ${'another '.repeat(9)}`.trim() + '…'],
+      ['字'.repeat(200), '字'.repeat(79) + '…'],
+      [`${'x'.repeat(78)}😀😀😀`, 'x'.repeat(78) + '…']
+    ])
+    for (const [question, title] of titles) {
+      await ask(question, { id: title })
+      t.equal((await talks.get({ ...KEY, id: title }))?.title, title)
+    }
+  })
+
+  test('an edit deletes the later turns in the transaction of the question, and the title follows the first question', async t => {
+    const { store, talks, ask } = await opened(t, open)
+    for (const question of ['one', 'two', 'three']) await ask(question)
+    await ask('another two', {}, 2)
+    t.strictSame((await talks.turns(KEY)).map(({ number, question }) => [number, question]), [[4, 'another two'], [1, 'one']])
+    t.match(await talks.get(KEY), { title: 'one', turnCount: 2 })
+    await t.rejects(store.create('', { skill: 'x', input: null, contextId: 'chat', turn: { owner: 'alice', vac: 'docs', question: 'lost', from: 1 } }))
+    t.equal((await talks.turns(KEY)).length, 2)
+    await ask('first', {}, 1)
+    t.match(await talks.get(KEY), { title: 'first', turnCount: 1 })
+    await talks.rename(KEY, 'mine')
+    await ask('else', {}, 1)
+    t.match(await talks.get(KEY), { title: 'mine', turnCount: 1 })
+  })
+
+  test('a repeated request adds no turn, and a later attempt replaces what an earlier one wrote', async t => {
+    const { store, talks } = await opened(t, open)
+    const task = { skill: 'vac_stream_docs', input: null, idempotencyKey: 'key', turn: { owner: 'alice', vac: 'docs', question: 'once', conversation: 'first' } }
+    const [first, second] = [await store.create('alice', task), await store.create('alice', { ...task, turn: { ...task.turn, conversation: 'second' } })]
+    t.strictSame([first.created, second.created, second.task.contextId], [true, false, 'first'])
+    const key = { ...KEY, id: 'first' }
+    t.strictSame([(await talks.turns(key)).length, await talks.get({ ...KEY, id: 'second' })], [1, undefined])
+    for (const [attempt, answer] of [[1, 'second'], [0, 'late'], [1, 'third']] as const) await talks.answer(first.task.id, 0, attempt, { answer })
+    await talks.answer('unknown', 0, 0, {})
+    t.match(await talks.turns(key), [{ content: { answer: 'third' } }])
+  })
+
+  test('questions at once all become turns, each once, with increasing numbers', async t => {
+    const { store, talks, ask } = await opened(t, open)
+    store.work(answering(store))
+    const ids = await Promise.all(Array.from({ length: 40 }, async (_, i) => await ask(`question ${i}`, { id: `chat ${i % 4}` })))
+    const turns = await Promise.all([0, 1, 2, 3].map(async i => await settled(talks, 10, { ...KEY, id: `chat ${i}` })))
+    t.strictSame(turns.flat().map(({ id }) => id).sort(), [...ids].sort())
+    for (const some of turns) t.strictSame(some.map(({ number }) => number), [10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
+  })
+
+  test('an export is imported once, with its times and states', async t => {
+    const { talks, ask } = await opened(t, open)
+    const turns = [
+      { id: 'a', question: 'one', content: { answer: '1' }, state: 'completed' as const, createdAt: 1_000, endedAt: 2_000 },
+      { id: 'b', question: 'two', content: undefined, state: 'failed' as const, createdAt: 3_000, endedAt: 4_000 }
+    ]
+    t.strictSame([await talks.import(KEY, { title: 'old', turns }), await talks.import(KEY, { title: 'other', turns: [] })], [true, false])
+    t.match(await talks.get(KEY), { title: 'old', turnCount: 2, createdAt: 1_000 })
+    await ask('three')
+    t.match((await talks.turns(KEY)).reverse(), [...turns.map((turn, i) => ({ ...turn, number: i + 1, task: undefined })), { number: 3, question: 'three' }])
+  })
+
+  test('an owner past its limits loses its oldest conversations, and no other owner', async t => {
+    const { talks, ask } = await opened(t, open, { maxConversations: 3, maxTurns: 4, maxConversationBytes: 100_000 })
+    await ask('of bob', { owner: 'bob' })
+    for (let i = 0; i < 6; i++) await ask(`question ${i}`)
+    t.strictSame((await talks.turns(KEY)).map(({ number }) => number), [6, 5, 4, 3])
+    t.equal((await talks.get(KEY))?.turnCount, 4)
+    // what an owner has is counted at random writes
+    await until(async () => {
+      await ask('more', { id: `chat ${Math.random()}` })
+      return await talks.get(KEY) === undefined && (await talks.list('alice', 'docs', { limit: 100 })).conversations.length <= 3
+    }, 'alice has three conversations')
+    for (let i = 0; i < 3; i++) await ask('x'.repeat(90_000), { id: `large ${i}` })
+    await until(async () => {
+      await ask('y')
+      return (await talks.list('alice', 'docs', { limit: 10 })).conversations.length <= 2
+    }, 'alice has at most 100,000 bytes')
+    t.equal(await talks.get({ ...KEY, id: 'large 1' }), undefined)
+    t.equal((await talks.get({ ...KEY, owner: 'bob' }))?.title, 'of bob')
+  })
+
+  test('a conversation leaves when its time is over, whether its tasks are there or not', async t => {
+    const { store, talks, ask } = await opened(t, open, { conversationTtlMs: 0, purgeMs: 50 })
+    await ask('gone').catch(error => { if (!isTaskError(error)) throw error })
+    await until(async () => await talks.get(KEY) === undefined, 'the conversation is deleted')
+    await store.close()
+  })
+}
