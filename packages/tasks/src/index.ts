@@ -10,7 +10,7 @@ export type {
 export type { AppendOptions, Following, LinkEntry, ReplicaLink } from './contract/replica-link.js'
 export type { AddedCount, CountNow, SharedCounts } from './contract/shared-counts.js'
 export type { SharedValues } from './contract/shared-values.js'
-export type { ConversationKey, ConversationRecords, ConversationRow, ImportedTurn, NewTurn, TurnQuery, TurnRow } from './contract/conversation-records.js'
+export type { ConversationHistory, ConversationKey, ConversationRecords, ConversationRow, HistoryQuery, ImportedTurn, NewTurn, TurnQuery, TurnRow } from './contract/conversation-records.js'
 export type { SignInRecords } from './contract/sign-in-records.js'
 export { deltaWriter } from './execution/delta-writer.js'
 export { stepWriter, type StepWriter } from './execution/step-writer.js'
@@ -25,6 +25,6 @@ export type { TaskLogger } from './basics/logger.js'
 export {
   InvalidCursorError, InvalidStoreOptionError, InvalidTaskError, isTaskError, StoreClosedError, StoreDatabaseError, StoreFileError, StoreFullError,
   StoreUnavailableError, TaskCanceledError, TaskConflictError, TaskFencedError, TaskInputTimeoutError, TaskNotFoundError,
-  TaskNotStartedError, TaskTimeoutError, TaskTooLargeError, TooManyPushConfigsError, TooManyTasksError, WorkerStoppedError
+  TaskNotStartedError, TaskTimeoutError, TaskTooLargeError, TurnInProgressError, TooManyPushConfigsError, TooManyTasksError, WorkerStoppedError
 } from './basics/errors.js'
 export type { Backlog } from './contract/backlog.js'

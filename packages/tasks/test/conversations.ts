@@ -24,7 +24,7 @@ async function opened (t: Test, open: StoreFactory, settings: Parameters<StoreFa
 function answering ({ conversations }: TaskStore): TaskHandler {
   return async (task, { attempt, turn, emit }) => {
     const { question } = task.input as { question: string }
-    await conversations!.answer(task.id, turn, attempt, { answer: `${question}!` })
+    await conversations!.answer(task.id, turn, attempt, question === 'fail' ? undefined : `${question}!`, { said: question })
     if (question === 'which' && turn === 0) await emit({ state: 'input-required' })
     else if (question === 'fail') await emit({ state: 'failed', error: { code: 'NO', message: 'no' } })
     else await emit({ state: 'completed' })
@@ -48,9 +48,9 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     t.equal((await store.cancel(' runs alice', stop!.id)).outcome, 'canceled')
     store.work(answering(store))
     const turns = await settled(talks, 4)
-    t.match(turns.map(({ question, state, content, task }) => [question, state, content, task?.owner]), [
-      ['which', 'input-required', { answer: 'which!' }, ' runs alice'], ['stop', 'canceled', undefined, ' runs alice'],
-      ['fail', 'failed', { answer: 'fail!' }, ' runs alice'], ['one', 'completed', { answer: 'one!' }, ' runs alice']
+    t.match(turns.map(({ question, state, answer, content, task }) => [question, state, answer, content, task?.owner]), [
+      ['which', 'input-required', 'which!', { said: 'which' }, ' runs alice'], ['stop', 'canceled', undefined, undefined, ' runs alice'],
+      ['fail', 'failed', undefined, { said: 'fail' }, ' runs alice'], ['one', 'completed', 'one!', { said: 'one' }, ' runs alice']
     ])
     for (const { id, createdAt, endedAt, task } of turns) {
       t.equal(id, task!.id)
@@ -58,13 +58,13 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     }
     t.equal((await store.provideInput(' runs alice', which!.id, { parts: [{ type: 'text', text: 'that' }] }, {}, 'that')).outcome, 'accepted')
     const [last, before] = await settled(talks, 5)
-    t.match(last, { number: 5, id: `${which!.id}-1`, question: 'that', state: 'completed', content: { answer: 'which!' } })
+    t.match(last, { number: 5, id: `${which!.id}-1`, question: 'that', state: 'completed', answer: 'which!' })
     t.match(before, { question: 'which', state: 'input-required' })
     t.match(await talks.get(KEY), { id: 'chat', title: 'one', turnCount: 5, last: 5 })
     t.match(await talks.turnOf(which!.id, 1), { question: 'that', conversation: KEY })
     t.equal(await talks.turnOf(which!.id, 2), undefined)
     t.equal(await store.delete(' runs alice', which!.id), 'deleted')
-    t.match((await talks.turns(KEY))[0], { question: 'that', state: 'completed', content: { answer: 'which!' } })
+    t.match((await talks.turns(KEY))[0], { question: 'that', state: 'completed', answer: 'which!' })
   })
 
   test('a conversation of another owner or VAC does not exist, and the same id is another one', async t => {
@@ -106,7 +106,7 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     await t.rejects(talks.list('alice', 'docs', { limit: 2, cursor: 'no' }), { code: 'TASK_INVALID_CURSOR' })
     for (const question of ['a'.repeat(10), 'b'.repeat(10), 'c'.repeat(10)]) await ask(question)
     const questions = async (query: object): Promise<string> => (await talks.turns(KEY, query)).map(({ question }) => question[0]).join('')
-    t.strictSame([await questions({ limit: 2 }), await questions({ before: 3, limit: 9 }), await questions({ chars: 20 }), await questions({ chars: 1 })], ['cb', 'ba', 'cb', 'c'])
+    t.strictSame([await questions({ limit: 2 }), await questions({ before: 3, limit: 9 }), await questions({ chars: 620 }), await questions({ chars: 1 })], ['cb', 'ba', 'cb', 'c'])
     await store.close()
   })
 
@@ -146,9 +146,9 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     t.strictSame([first.created, second.created, second.task.contextId], [true, false, 'first'])
     const key = { ...KEY, id: 'first' }
     t.strictSame([(await talks.turns(key)).length, await talks.get({ ...KEY, id: 'second' })], [1, undefined])
-    for (const [attempt, answer] of [[1, 'second'], [0, 'late'], [1, 'third']] as const) await talks.answer(first.task.id, 0, attempt, { answer })
-    await talks.answer('unknown', 0, 0, {})
-    t.match(await talks.turns(key), [{ content: { answer: 'third' } }])
+    for (const [attempt, answer] of [[1, 'second'], [0, 'late'], [1, 'third']] as const) await talks.answer(first.task.id, 0, attempt, answer, {})
+    await talks.answer('unknown', 0, 0, 'no', {})
+    t.match(await talks.turns(key), [{ answer: 'third' }])
   })
 
   test('questions at once all become turns, each once, with increasing numbers', async t => {
@@ -160,10 +160,51 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     for (const some of turns) t.strictSame(some.map(({ number }) => number), [10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
   })
 
+  test('an exclusive question is refused while another turn has not ended, and of some at once one is taken', async t => {
+    const { store, talks } = await opened(t, open)
+    const ask = async (question: string, more: object = {}, turn: object = {}): Promise<string> =>
+      (await store.create('alice', { skill: 'vac_stream_docs', input: { question }, contextId: 'chat', ...more, turn: { owner: 'alice', vac: 'docs', question, isExclusive: true, ...turn } })).task.id
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, async (_, i) => await ask(`question ${i}`, { idempotencyKey: `key ${i}` })))
+    const taken = outcomes.findIndex(({ status }) => status === 'fulfilled')
+    t.strictSame(outcomes.map(({ status }) => status).sort(), ['fulfilled', ...Array.from({ length: 7 }, () => 'rejected')])
+    for (const outcome of outcomes) if (outcome.status === 'rejected') t.match(outcome.reason, { code: 'TASK_TURN_IN_PROGRESS', statusCode: 409 })
+    t.equal((await talks.turns(KEY)).length, 1)
+    const [first] = await talks.open(KEY)
+    t.match(first, { question: `question ${taken}`, state: 'submitted' })
+    t.equal(await ask(`question ${taken}`, { idempotencyKey: `key ${taken}` }), first!.id)
+    await ask('in another conversation', { contextId: 'other' })
+    await ask('side by side', {}, { isExclusive: false })
+    t.equal((await talks.open(KEY)).length, 2)
+    store.work(answering(store))
+    await settled(talks, 2)
+    t.strictSame(await talks.open(KEY), [])
+    await ask('later')
+    t.strictSame((await settled(talks, 3)).map(({ number }) => number), [3, 2, 1])
+  })
+
+  test('the history is the latest turns with an answer that fit, whole, oldest first', async t => {
+    const { store, talks, ask } = await opened(t, open)
+    store.work(answering(store))
+    for (const question of ['1', '22', 'fail', '333', '4444']) {
+      await ask(question)
+      await until(async () => (await talks.open(KEY)).length === 0, 'the turn has ended')
+    }
+    const history = async (query: { limit: number, chars: number, before?: number }): Promise<unknown> => {
+      const { turns, leftOut } = await talks.history(KEY, query)
+      return [turns.map(({ question, answer }) => `${question} ${answer}`), leftOut]
+    }
+    t.strictSame(await history({ limit: 9, chars: 99 }), [['1 1!', '22 22!', '333 333!', '4444 4444!'], 0])
+    t.strictSame(await history({ limit: 3, chars: 99 }), [['22 22!', '333 333!', '4444 4444!'], 1])
+    t.strictSame(await history({ limit: 9, chars: 17 }), [['333 333!', '4444 4444!'], 2])
+    t.strictSame(await history({ limit: 9, chars: 8 }), [[], 4])
+    t.strictSame(await history({ limit: 9, chars: 99, before: 4 }), [['1 1!', '22 22!'], 0])
+    t.strictSame(await talks.history({ ...KEY, id: 'other' }, { limit: 9, chars: 99 }), { turns: [], leftOut: 0 })
+  })
+
   test('an export is imported once, with its times and states', async t => {
     const { talks, ask } = await opened(t, open)
     const turns = [
-      { id: 'a', question: 'one', content: { answer: '1' }, state: 'completed' as const, createdAt: 1_000, endedAt: 2_000 },
+      { id: 'a', question: 'one', answer: '1', content: { sources: [] }, state: 'completed' as const, createdAt: 1_000, endedAt: 2_000 },
       { id: 'b', question: 'two', content: undefined, state: 'failed' as const, createdAt: 3_000, endedAt: 4_000 }
     ]
     t.strictSame([await talks.import(KEY, { title: 'old', turns }), await talks.import(KEY, { title: 'other', turns: [] })], [true, false])

@@ -18,6 +18,10 @@ export const TaskNotFoundError = createError<[string]>('TASK_NOT_FOUND', "there 
 export const TaskConflictError = createError<[string]>('TASK_CONFLICT',
   '%s; send a new one, or the same request as before', 409)
 
+/** Another turn of the conversation has not ended, and the new one waits for none. No argument. */
+export const TurnInProgressError = createError('TASK_TURN_IN_PROGRESS',
+  'another question of this conversation is being answered; wait for its answer, or cancel it', 409)
+
 const UnusableError = createError<[string, string]>('TASK_INVALID', "'%s' is not usable: %s", 400)
 
 /** An argument is out of its range. Arguments: name, what is wrong with it. */

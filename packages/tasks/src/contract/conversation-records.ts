@@ -13,6 +13,8 @@ export interface NewTurn {
   readonly question: string
   /** The number of a turn: it and the later ones are deleted before. */
   readonly from?: number | undefined
+  /** Refuses the question with TASK_TURN_IN_PROGRESS while another turn of the conversation has not ended. */
+  readonly isExclusive?: boolean | undefined
 }
 
 export interface ConversationRow {
@@ -34,7 +36,9 @@ export interface TurnRow {
   /** The task that answers; undefined for a turn that was imported. The task may be deleted. */
   readonly task?: { readonly owner: string, readonly id: string }
   readonly question: string
-  /** What `answer` has written, or undefined. */
+  /** The text of the answer, or of what the answer asks back. */
+  readonly answer?: string
+  /** What else `answer` has written. */
   readonly content?: unknown
   /** The state of the turn of its task. */
   readonly state: TaskState
@@ -43,7 +47,7 @@ export interface TurnRow {
   readonly endedAt?: number
 }
 
-export interface ImportedTurn extends Pick<TurnRow, 'id' | 'question' | 'content' | 'createdAt' | 'endedAt'> {
+export interface ImportedTurn extends Pick<TurnRow, 'id' | 'question' | 'answer' | 'content' | 'createdAt' | 'endedAt'> {
   readonly state: 'completed' | 'failed' | 'canceled'
 }
 
@@ -56,6 +60,22 @@ export interface TurnQuery {
   readonly chars?: number | undefined
 }
 
+export interface HistoryQuery {
+  /** Only turns with a smaller number. Default: all. */
+  readonly before?: number | undefined
+  /** Most turns. */
+  readonly limit: number
+  /** Most characters of questions and answers. */
+  readonly chars: number
+}
+
+/** The latest turns with an answer that fit, oldest first. */
+export interface ConversationHistory {
+  readonly turns: readonly { readonly question: string, readonly answer: string }[]
+  /** How many earlier turns with an answer did not fit. */
+  readonly leftOut: number
+}
+
 /**
  * Conversations, with their turns, which all processes of a store share. A conversation of another owner or VAC does
  * not exist. `create` and `provideInput` of the store write the questions; the states follow those of the tasks.
@@ -66,14 +86,18 @@ export interface ConversationRecords {
   list (owner: string, vac: string, page: { readonly limit: number, readonly cursor?: string | undefined }): Promise<{ readonly conversations: ConversationRow[], readonly nextCursor?: string }>
   /** Latest turns first. */
   turns (key: ConversationKey, query?: TurnQuery): Promise<TurnRow[]>
+  /** Turns that have not ended, without their contents, in their order. */
+  open (key: ConversationKey): Promise<TurnRow[]>
+  history (key: ConversationKey, query: HistoryQuery): Promise<ConversationHistory>
   /** The turn of a task. @param turn the turn of the task, from 0 */
   turnOf (taskId: string, turn: number): Promise<(TurnRow & { readonly conversation: ConversationKey }) | undefined>
   /**
    * Writes what the turn has besides its question; call it before the update that ends the turn. A later attempt
    * replaces what an earlier one wrote, and an earlier one changes nothing any more.
+   * @param answer the text, which belongs to the history of later turns; undefined: the turn has none
    * @param content any JSON value
    */
-  answer (taskId: string, turn: number, attempt: number, content: unknown): Promise<void>
+  answer (taskId: string, turn: number, attempt: number, answer: string | undefined, content: unknown): Promise<void>
   rename (key: ConversationKey, title: string): Promise<boolean>
   /** Deletes the conversation with its turns. Their tasks remain. */
   delete (key: ConversationKey): Promise<boolean>

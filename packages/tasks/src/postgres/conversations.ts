@@ -1,4 +1,4 @@
-import type { ConversationKey } from '../contract/conversation-records.js'
+import type { ConversationHistory, ConversationKey } from '../contract/conversation-records.js'
 import {
   CONVERSATION, DELETED_AT_ONCE, isCounted, ownerLimits, titleOf, TURN, turnBytes, turnId, turnsWithin,
   type ConversationLimits, type ConversationTable, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
@@ -11,6 +11,14 @@ import type { Connection, Session } from './connection.js'
 type BegunRow = NewRow & { readonly turn: PreparedTurn }
 
 interface Begun extends Pick<StoredConversation, 'key' | 'last' | 'turns'>, ConversationKey {}
+
+interface AddedTurn extends Pick<StoredTurn, 'seq' | 'id' | 'task' | 'question' | 'answer' | 'content' | 'state'> {
+  readonly conversation: number
+  readonly taskOwner: string | null
+  readonly n: number
+  readonly at: number
+  readonly endedAt: number | null
+}
 
 /** The rows of conversations and their turns. */
 export class Conversations implements ConversationTable {
@@ -25,7 +33,12 @@ export class Conversations implements ConversationTable {
       find: `SELECT ${CONVERSATION} FROM ${conversation} WHERE ${of}`,
       page: `SELECT ${CONVERSATION} FROM ${conversation} WHERE owner = $1 AND vac = $2 AND (updated_at, key) < ($3, $4) ORDER BY updated_at DESC, key DESC LIMIT $5`,
       turns: `SELECT ${TURN} FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
-      sizes: `SELECT seq, (length(question) + coalesce(length(content), 0))::int AS chars FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+      sizes: `SELECT seq, (length(question) + coalesce(length(answer), 0) + coalesce(length(content), 0))::int AS chars FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+      open: `SELECT ${TURN.replace('answer, content', 'NULL AS answer, NULL AS content')} FROM ${turn} WHERE conversation = $1 AND ended_at IS NULL ORDER BY seq`,
+      isOpen: `SELECT 1 FROM ${turn} WHERE conversation = (SELECT key FROM ${conversation} WHERE ${of}) AND ended_at IS NULL LIMIT 1`,
+      history: `SELECT seq, question, answer FROM (SELECT seq, question, answer, sum(length(question) + length(answer)) OVER (ORDER BY seq DESC) AS total
+        FROM (SELECT seq, question, answer FROM ${turn} WHERE conversation = $1 AND seq < $2 AND answer IS NOT NULL ORDER BY seq DESC LIMIT $3) l) h WHERE total <= $4 ORDER BY seq`,
+      answered: `SELECT count(*) AS turns FROM ${turn} WHERE conversation = $1 AND seq < $2 AND answer IS NOT NULL`,
       turnOf: `SELECT ${TURN.split(', ').map(name => `t.${name}`).join()}, c.owner, c.vac, c.id AS conversation FROM ${turn} t JOIN ${conversation} c ON c.key = t.conversation
         WHERE t.task = $1 AND t.n = $2`,
       // in the order of their keys, as every other transaction locks them
@@ -34,20 +47,20 @@ export class Conversations implements ConversationTable {
         ORDER BY owner, vac, id
         ON CONFLICT (owner, vac, id) DO UPDATE SET updated_at = excluded.updated_at, turns = ${conversation}.turns + excluded.turns, last = ${conversation}.last + excluded.last,
           bytes = ${conversation}.bytes + excluded.bytes RETURNING key, last, turns, owner, vac, id`,
-      addTurns: `INSERT INTO ${turn} (conversation, seq, id, task, task_owner, n, attempt, question, content, state, created_at, ended_at)
-        SELECT conversation, seq, id, task, task_owner, n, 0, question, content, state, created_at, ended_at
-        FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[])
-          i(conversation, seq, id, task, task_owner, n, question, content, state, created_at, ended_at)`,
+      addTurns: `INSERT INTO ${turn} (conversation, seq, id, task, task_owner, n, attempt, question, answer, content, state, created_at, ended_at)
+        SELECT conversation, seq, id, task, task_owner, n, 0, question, answer, content, state, created_at, ended_at
+        FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bigint[])
+          i(conversation, seq, id, task, task_owner, n, question, answer, content, state, created_at, ended_at)`,
       next: `UPDATE ${conversation} SET updated_at = $1, turns = turns + 1, last = last + 1, bytes = bytes + $2
         WHERE key = (SELECT conversation FROM ${turn} WHERE task = $3 AND n = $4) RETURNING key, last, turns, owner, vac, id`,
       // the conversation first, as every other transaction locks the two
-      answer: `WITH c AS (UPDATE ${conversation} c SET updated_at = $5, bytes = c.bytes + length($4) FROM ${turn} t WHERE t.task = $1 AND t.n = $2 AND t.attempt <= $3
+      answer: `WITH c AS (UPDATE ${conversation} c SET updated_at = $6, bytes = c.bytes + length($5) + coalesce(length($4), 0) FROM ${turn} t WHERE t.task = $1 AND t.n = $2 AND t.attempt <= $3
           AND c.key = t.conversation RETURNING c.key, c.owner)
-        UPDATE ${turn} t SET content = $4, attempt = $3 FROM c WHERE t.conversation = c.key AND t.task = $1 AND t.n = $2 AND t.attempt <= $3 RETURNING c.owner`,
+        UPDATE ${turn} t SET answer = $4, content = $5, attempt = $3 FROM c WHERE t.conversation = c.key AND t.task = $1 AND t.n = $2 AND t.attempt <= $3 RETURNING c.owner`,
       first: `SELECT seq, question FROM ${turn} WHERE conversation = $1 ORDER BY seq LIMIT 1`,
       dropFrom: `DELETE FROM ${turn} WHERE conversation = $1 AND seq >= $2 RETURNING seq`,
       dropFirst: `DELETE FROM ${turn} WHERE conversation = $1 AND seq IN (SELECT seq FROM ${turn} WHERE conversation = $1 ORDER BY seq LIMIT $2)`,
-      recount: `UPDATE ${conversation} SET (turns, bytes) = (SELECT count(*), coalesce(sum(length(question) + coalesce(length(content), 0)), 0) FROM ${turn} WHERE conversation = $1)
+      recount: `UPDATE ${conversation} SET (turns, bytes) = (SELECT count(*), coalesce(sum(length(question) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) FROM ${turn} WHERE conversation = $1)
         WHERE key = $1`,
       retitle: `UPDATE ${conversation} SET title = $2 WHERE key = $1 AND title = $3`,
       rename: `UPDATE ${conversation} SET title = $4, updated_at = $5 WHERE ${of} RETURNING key`,
@@ -79,6 +92,20 @@ export class Conversations implements ConversationTable {
     return turnsWithin(rows, chars)
   }
 
+  async open ({ key }: StoredConversation): Promise<StoredTurn[]> { return await this.#connection.run<StoredTurn>(this.#sql.open, [key], 'open turns') }
+
+  async history ({ key }: StoredConversation, before: number, limit: number, chars: number): Promise<ConversationHistory> {
+    const turns = await this.#connection.run<{ seq: number, question: string, answer: string }>(this.#sql.history, [key, before, limit, chars], 'history')
+    const [row] = await this.#connection.run<{ turns: number }>(this.#sql.answered, [key, turns[0]?.seq ?? before], 'answered')
+    return { turns, leftOut: row?.turns ?? 0 }
+  }
+
+  /** Whether a turn of the conversation has not ended. Until the end of the transaction no other one asks that. */
+  async isOpen (session: Session, { owner, vac, id }: PreparedTurn): Promise<boolean> {
+    await session.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [this.#connection.listener.lock, JSON.stringify([owner, vac, id])])
+    return (await session.run(this.#sql.isOpen, [owner, vac, id])).length > 0
+  }
+
   async turnOf (task: string, n: number): Promise<FoundTurn | undefined> {
     if (!isName(task)) return undefined
     const [row] = await this.#connection.run<StoredTurn & { owner: string, vac: string, conversation: string }>(this.#sql.turnOf, [task, n], 'turn of a task')
@@ -104,7 +131,7 @@ export class Conversations implements ConversationTable {
     const turns = begun.flatMap(({ key, last, owner, vac, id }) => {
       const some = groups.get(JSON.stringify([owner, vac, id])) ?? []
       return some.map(({ origin, owner: taskOwner, turn: { question }, first: { at } }, i) =>
-        ({ conversation: key, seq: last - some.length + 1 + i, id: origin.id, task: origin.id, taskOwner, n: 0, question, content: null, state: 'submitted', at, endedAt: null }))
+        ({ conversation: key, seq: last - some.length + 1 + i, id: origin.id, task: origin.id, taskOwner, n: 0, question, answer: null, content: null, state: 'submitted' as const, at, endedAt: null }))
     })
     await this.#addTurns(session, turns)
     for (const [i, row] of begun.entries()) await this.#keepLimits(session, row, sizes[i] ?? 0)
@@ -115,13 +142,13 @@ export class Conversations implements ConversationTable {
     const bytes = turnBytes(question)
     const [row] = await session.run<Begun>(this.#sql.next, [at, bytes, task, n - 1])
     if (row === undefined) return
-    await this.#addTurns(session, [{ conversation: row.key, seq: row.last, id: turnId(task, n), task, taskOwner, n, question, content: null, state: 'submitted', at, endedAt: null }])
+    await this.#addTurns(session, [{ conversation: row.key, seq: row.last, id: turnId(task, n), task, taskOwner, n, question, answer: null, content: null, state: 'submitted', at, endedAt: null }])
     await this.#keepLimits(session, row, bytes)
   }
 
-  async answer (task: string, n: number, attempt: number, text: string): Promise<void> {
-    const [row] = await this.#connection.run<{ owner: string }>(this.#sql.answer, [task, n, attempt, text, this.#connection.now()], 'answer a turn')
-    if (row !== undefined && isCounted(text.length)) await this.#trim(this.#connection, row.owner)
+  async answer (task: string, n: number, attempt: number, answer: string | null, content: string): Promise<void> {
+    const [row] = await this.#connection.run<{ owner: string }>(this.#sql.answer, [task, n, attempt, answer, content, this.#connection.now()], 'answer a turn')
+    if (row !== undefined && isCounted(content.length + (answer?.length ?? 0))) await this.#trim(this.#connection, row.owner)
   }
 
   async rename ({ owner, vac, id }: ConversationKey, title: string): Promise<boolean> {
@@ -133,13 +160,13 @@ export class Conversations implements ConversationTable {
   }
 
   async import ({ owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[]): Promise<boolean> {
-    const bytes = turns.reduce((sum, { question, content }) => sum + turnBytes(question, content), 0)
+    const bytes = turns.reduce((sum, { question, answer, content }) => sum + turnBytes(question, answer, content), 0)
     const now = this.#connection.now()
     return await this.#connection.transaction(async transaction => {
       const [row] = await transaction.run<{ key: number }>(this.#sql.create, [owner, vac, id, title, turns[0]?.created_at ?? now, now, turns.length, bytes])
       if (row === undefined) return false
-      await this.#addTurns(transaction, turns.map(({ id, question, content, state, created_at: at, ended_at: endedAt }, i) =>
-        ({ conversation: row.key, seq: i + 1, id, task: null, taskOwner: null, n: 0, question, content, state, at, endedAt })))
+      await this.#addTurns(transaction, turns.map(({ id, question, answer, content, state, created_at: at, ended_at: endedAt }, i) =>
+        ({ conversation: row.key, seq: i + 1, id, task: null, taskOwner: null, n: 0, question, answer, content, state, at, endedAt })))
       if (isCounted(bytes)) await this.#trim(transaction, owner)
       return true
     })
@@ -148,11 +175,11 @@ export class Conversations implements ConversationTable {
   /** Deletes some conversations that had no question since `before`; resolves to their number. */
   async deleteOlder (before: number): Promise<number> { return (await this.#connection.run(this.#sql.older, [before])).length }
 
-  async #addTurns (session: Session, turns: readonly { conversation: number, seq: number, id: string, task: string | null, taskOwner: string | null, n: number, question: string, content: string | null, state: string, at: number, endedAt: number | null }[]): Promise<void> {
+  async #addTurns (session: Session, turns: readonly AddedTurn[]): Promise<void> {
     await session.run(this.#sql.addTurns, [
       int8Array(turns.map(({ conversation }) => conversation)), int4Array(turns.map(({ seq }) => seq)), textArray(turns.map(({ id }) => id)),
       textArray(turns.map(({ task }) => task)), textArray(turns.map(({ taskOwner }) => taskOwner)), int4Array(turns.map(({ n }) => n)),
-      textArray(turns.map(({ question }) => question)), textArray(turns.map(({ content }) => content)), textArray(turns.map(({ state }) => state)),
+      textArray(turns.map(({ question }) => question)), textArray(turns.map(({ answer }) => answer)), textArray(turns.map(({ content }) => content)), textArray(turns.map(({ state }) => state)),
       int8Array(turns.map(({ at }) => at)), int8Array(turns.map(({ endedAt }) => endedAt))
     ], 'add turns')
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { isTaskError } from '../basics/errors.js'
+import { isTaskError, TurnInProgressError } from '../basics/errors.js'
 import type { NewRow, PreparedTurn } from '../store/new-task.js'
-import type { Connection } from './connection.js'
+import type { Connection, Session } from './connection.js'
 import type { PushConfigs } from './push-configs.js'
 import type { Conversations } from './conversations.js'
 import type { JobQueue } from './queue.js'
@@ -31,12 +31,14 @@ export function creates (connection: Connection, tasks: TaskLog, queue: JobQueue
     inFlight: 3,
     // a repeated request waits for the first one
     joins: () => false
-  }, async entries => {
-    const rows = entries.map(({ row }) => row)
-    const jobs = rows.map(() => randomUUID())
-    const queues = [...new Set(rows.map(({ queue }) => queue))]
+  }, async all => {
+    const queues = [...new Set(all.map(({ row: { queue } }) => queue))]
     for (const name of queues) await queue.prepare(name)
     return await connection.transaction(async transaction => {
+      const refused = await refusedTurns(transaction, all, tasks, talks)
+      const entries = all.filter(entry => !refused.has(entry))
+      const rows = entries.map(({ row }) => row)
+      const jobs = rows.map(() => randomUUID())
       const keys = await tasks.insert(transaction, rows, jobs)
       const outcomes: Outcome<Created>[] = []
       for (const [i, { row, hasId }] of entries.entries()) {
@@ -60,7 +62,25 @@ export function creates (connection: Connection, tasks: TaskLog, queue: JobQueue
         await queue.insert(transaction, name, added)
         transaction.notify(WORK, name)
       }
-      return outcomes
+      return all.map(entry => refused.has(entry) ? { error: new TurnInProgressError() } : outcomes.shift()!)
     })
   })
+}
+
+/** New tasks whose conversation has a turn that has not ended, which they do not stand. */
+async function refusedTurns (transaction: Session, entries: readonly NewEntry[], tasks: TaskLog, talks: Conversations): Promise<Set<NewEntry>> {
+  // @keyed none: conversations of the tasks of one transaction; BATCH
+  const begun = new Set<string>()
+  // @keyed none: tasks of one transaction; BATCH
+  const refused = new Set<NewEntry>()
+  const nameOf = ({ owner, vac, id }: PreparedTurn): string => JSON.stringify([owner, vac, id])
+  const withTurns = entries.flatMap(entry => entry.row.turn === undefined ? [] : [{ entry, turn: entry.row.turn, name: nameOf(entry.row.turn) }])
+  // in one order, since each waits for the transactions that ask about the same conversation
+  if (withTurns.some(({ turn }) => turn.isExclusive)) withTurns.sort((a, b) => a.name < b.name ? -1 : 1)
+  for (const { entry, turn, name } of withTurns) {
+    const isOpen = turn.isExclusive && (begun.has(name) || await talks.isOpen(transaction, turn))
+    if (isOpen && !await tasks.isRepeated(transaction, entry.row)) refused.add(entry)
+    else begun.add(name)
+  }
+  return refused
 }

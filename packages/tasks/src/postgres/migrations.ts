@@ -76,9 +76,10 @@ export const STEPS: readonly string[] = [`
   CREATE INDEX conversation_updated ON $.conversation (owner, vac, updated_at DESC, key DESC);
   CREATE INDEX conversation_age ON $.conversation (updated_at);
   CREATE TABLE $.turn (conversation bigint NOT NULL REFERENCES $.conversation ON DELETE CASCADE, seq integer NOT NULL, id text NOT NULL, task text, task_owner text,
-    n integer NOT NULL, attempt integer NOT NULL, question text NOT NULL, content text, state text NOT NULL, created_at bigint NOT NULL, ended_at bigint,
+    n integer NOT NULL, attempt integer NOT NULL, question text NOT NULL, answer text, content text, state text NOT NULL, created_at bigint NOT NULL, ended_at bigint,
     PRIMARY KEY (conversation, seq)) WITH (fillfactor = 70);
   CREATE UNIQUE INDEX turn_task ON $.turn (task, n) WHERE task IS NOT NULL;
+  CREATE INDEX turn_open ON $.turn (conversation) WHERE ended_at IS NULL;
   -- whatever ends a task ends its turn: its worker, its caller, or the store, also of a replica of an earlier version
   CREATE FUNCTION $.follow_task () RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
     UPDATE $.turn SET state = NEW.state, ended_at = CASE WHEN NEW.state NOT IN (''submitted'', ''working'') THEN NEW.status_at END

@@ -130,6 +130,11 @@ export class TaskLog {
     return rows.map(({ origin }) => keys.get(origin.id))
   }
 
+  /** Whether there is a task with the idempotency key of a new one. */
+  async isRepeated (session: Session, { owner, idem }: NewRow): Promise<boolean> {
+    return idem !== null && (await session.run(`${this.#sql.row} WHERE t.owner = $1 AND t.idem = $2`, [owner, idem])).length > 0
+  }
+
   /** The task that a new one repeats. @throws TASK_CONFLICT where it is another request */
   async findRepeated (session: Session, row: NewRow, hasId: boolean): Promise<RecordRow> {
     const { owner, idem, origin: { id } } = row

@@ -1,5 +1,6 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import type { ConversationKey } from '../contract/conversation-records.js'
+import { TurnInProgressError } from '../basics/errors.js'
+import type { ConversationHistory, ConversationKey } from '../contract/conversation-records.js'
 import type { TaskState } from '../contract/task.js'
 import {
   CONVERSATION, DELETED_AT_ONCE, isCounted, ownerLimits, titleOf, TURN, turnBytes, turnId, turnsWithin,
@@ -30,20 +31,25 @@ export class Conversations {
         RETURNING key, last, turns`),
       create: database.prepare(`INSERT INTO conversation (owner, vac, id, title, created_at, updated_at, turns, last, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT DO NOTHING`),
-      addTurn: database.prepare(`INSERT INTO turn (conversation, seq, id, task, task_owner, n, attempt, question, content, state, created_at, ended_at)
-        VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)`),
+      addTurn: database.prepare(`INSERT INTO turn (conversation, seq, id, task, task_owner, n, attempt, question, answer, content, state, created_at, ended_at)
+        VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`),
       next: database.prepare('UPDATE conversation SET updated_at = ?, turns = turns + 1, last = last + 1, bytes = bytes + ? WHERE key = ? RETURNING key, last, turns'),
       turns: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq < ? ORDER BY seq DESC LIMIT ?`),
+      open: database.prepare(`SELECT ${TURN.replace('answer, content', 'NULL AS answer, NULL AS content')} FROM turn WHERE conversation = ? AND ended_at IS NULL ORDER BY seq`),
+      isOpen: database.prepare(`SELECT 1 FROM turn WHERE conversation = (SELECT key FROM conversation WHERE ${of}) AND ended_at IS NULL LIMIT 1`),
+      history: database.prepare(`SELECT seq, question, answer FROM (SELECT seq, question, answer, sum(length(question) + length(answer)) OVER (ORDER BY seq DESC) AS total
+        FROM (SELECT seq, question, answer FROM turn WHERE conversation = ? AND seq < ? AND answer IS NOT NULL ORDER BY seq DESC LIMIT ?)) WHERE total <= ? ORDER BY seq`),
+      answered: database.prepare('SELECT count(*) FROM turn WHERE conversation = ? AND seq < ? AND answer IS NOT NULL'),
       ofTask: database.prepare('SELECT conversation, seq FROM turn WHERE task = ? AND n = ?'),
       owned: database.prepare('SELECT owner, vac, id FROM conversation WHERE key = ?'),
       turn: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq = ?`),
-      answer: database.prepare('UPDATE turn SET content = ?, attempt = ? WHERE conversation = ? AND seq = ? AND attempt <= ?'),
+      answer: database.prepare('UPDATE turn SET answer = ?, content = ?, attempt = ? WHERE conversation = ? AND seq = ? AND attempt <= ?'),
       grow: database.prepare('UPDATE conversation SET updated_at = ?, bytes = bytes + ? WHERE key = ?'),
       first: database.prepare('SELECT seq, question FROM turn WHERE conversation = ? ORDER BY seq LIMIT 1'),
       dropFrom: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq >= ?'),
       dropFirst: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq IN (SELECT seq FROM turn WHERE conversation = ? ORDER BY seq LIMIT ?)'),
       recount: database.prepare(`UPDATE conversation SET turns = c.turns, bytes = c.bytes FROM (
-        SELECT count(*) AS turns, coalesce(sum(length(question) + coalesce(length(content), 0)), 0) AS bytes FROM turn WHERE conversation = ?) AS c WHERE key = ?`),
+        SELECT count(*) AS turns, coalesce(sum(length(question) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) AS bytes FROM turn WHERE conversation = ?) AS c WHERE key = ?`),
       retitle: database.prepare('UPDATE conversation SET title = ? WHERE key = ? AND title = ?'),
       rename: database.prepare(`UPDATE conversation SET title = ?, updated_at = ? WHERE ${of}`),
       delete: database.prepare('DELETE FROM conversation WHERE key = ?'),
@@ -65,6 +71,18 @@ export class Conversations {
     return turnsWithin(this.#sql.turns.iterate<StoredTurn>(key, before, limit), chars)
   }
 
+  open ({ key }: StoredConversation): StoredTurn[] { return this.#sql.open.all<StoredTurn>(key) }
+
+  history ({ key }: StoredConversation, before: number, limit: number, chars: number): ConversationHistory {
+    const turns = this.#sql.history.all<{ seq: number, question: string, answer: string }>(key, before, limit, chars)
+    return { turns, leftOut: this.#sql.answered.column<number>(key, turns[0]?.seq ?? before)[0] ?? 0 }
+  }
+
+  /** Before a task is created. @throws TASK_TURN_IN_PROGRESS */
+  checkOpen ({ owner, vac, id, isExclusive }: PreparedTurn): void {
+    if (isExclusive && this.#sql.isOpen.get(owner, vac, id) !== undefined) throw new TurnInProgressError()
+  }
+
   turnOf (task: string, n: number): FoundTurn | undefined {
     const found = this.#sql.ofTask.get<TurnKey>(task, n)
     if (found === undefined) return undefined
@@ -80,7 +98,7 @@ export class Conversations {
     const bytes = turnBytes(question)
     const row = this.#sql.begin.get<StoredConversation>(owner, vac, id, titleOf(question), at, at, bytes)
     if (row === undefined) return
-    this.#sql.addTurn.run(row.key, row.last, task, task, taskOwner, 0, question, null, state, at, null)
+    this.#sql.addTurn.run(row.key, row.last, task, task, taskOwner, 0, question, null, null, state, at, null)
     this.#keepLimits(row, owner, bytes)
   }
 
@@ -91,16 +109,17 @@ export class Conversations {
     const bytes = turnBytes(question)
     const row = this.#sql.next.get<StoredConversation>(at, bytes, found.conversation)
     if (row === undefined) return
-    this.#sql.addTurn.run(row.key, row.last, turnId(task, n), task, taskOwner, n, question, null, 'submitted', at, null)
+    this.#sql.addTurn.run(row.key, row.last, turnId(task, n), task, taskOwner, n, question, null, null, 'submitted', at, null)
     this.#keepLimits(row, undefined, bytes)
   }
 
-  answer (task: string, n: number, attempt: number, text: string, at: number): void {
+  answer (task: string, n: number, attempt: number, answer: string | null, content: string, at: number): void {
     const found = this.#sql.ofTask.get<TurnKey>(task, n)
-    if (found === undefined || this.#sql.answer.run(text, attempt, found.conversation, found.seq, attempt).changes === 0) return
-    this.#sql.grow.run(at, text.length, found.conversation)
+    if (found === undefined || this.#sql.answer.run(answer, content, attempt, found.conversation, found.seq, attempt).changes === 0) return
+    const bytes = content.length + (answer?.length ?? 0)
+    this.#sql.grow.run(at, bytes, found.conversation)
     const owner = this.#sql.owned.get<{ owner: string }>(found.conversation)?.owner
-    if (owner !== undefined && isCounted(text.length)) this.trim(owner)
+    if (owner !== undefined && isCounted(bytes)) this.trim(owner)
   }
 
   rename ({ owner, vac, id }: ConversationKey, title: string, at: number): boolean { return this.#sql.rename.run(title, at, owner, vac, id).changes > 0 }
@@ -113,12 +132,12 @@ export class Conversations {
   }
 
   import ({ owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[], at: number): boolean {
-    const bytes = turns.reduce((sum, { question, content }) => sum + turnBytes(question, content), 0)
+    const bytes = turns.reduce((sum, { question, answer, content }) => sum + turnBytes(question, answer, content), 0)
     const created = turns[0]?.created_at ?? at
     const { changes, lastInsertRowid: key } = this.#sql.create.run(owner, vac, id, title, created, at, turns.length, turns.length, bytes)
     if (changes === 0) return false
-    for (const [i, { id, question, content, state, created_at: createdAt, ended_at: endedAt }] of turns.entries()) {
-      this.#sql.addTurn.run(key, i + 1, id, null, null, 0, question, content, state, createdAt, endedAt)
+    for (const [i, { id, question, answer, content, state, created_at: createdAt, ended_at: endedAt }] of turns.entries()) {
+      this.#sql.addTurn.run(key, i + 1, id, null, null, 0, question, answer, content, state, createdAt, endedAt)
     }
     if (isCounted(bytes)) this.trim(owner)
     return true
@@ -162,6 +181,8 @@ export function conversationTable (commit: GroupCommit, talks: Conversations): C
     find: key => talks.find(key),
     page: (...args) => talks.page(...args),
     turns: (...args) => talks.turns(...args),
+    open: row => talks.open(row),
+    history: (...args) => talks.history(...args),
     turnOf: (...args) => talks.turnOf(...args),
     answer: async (...args) => { await commit.write(() => { talks.answer(...args, Date.now()) }) },
     rename: async (...args) => await commit.write(() => talks.rename(...args, Date.now())),

@@ -206,6 +206,7 @@ class SqliteTaskStore implements TaskStore {
           return before
         }
         if (task.id !== undefined && tasks.idTaken(id)) throw new TaskConflictError(`the id '${id}' is taken`)
+        if (turn !== undefined) talks.checkOpen(turn)
         purge.makeRoom(owner)
         const key = tasks.insert(prepared, place?.claim)
         if (prepared.push !== undefined) push.set({ key, id, owner, seq: place === undefined ? 1 : 2 }, prepared.push, prepared.first.at)

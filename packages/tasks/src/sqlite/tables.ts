@@ -90,9 +90,10 @@ export const STEPS: readonly string[] = [`
   CREATE INDEX conversation_updated ON conversation (owner, vac, updated_at DESC, key DESC);
   CREATE INDEX conversation_age ON conversation (updated_at);
   CREATE TABLE turn (conversation INTEGER NOT NULL REFERENCES conversation ON DELETE CASCADE, seq INTEGER NOT NULL, id TEXT NOT NULL, task TEXT, task_owner TEXT,
-    n INTEGER NOT NULL, attempt INTEGER NOT NULL, question TEXT NOT NULL, content TEXT, state TEXT NOT NULL, created_at INTEGER NOT NULL, ended_at INTEGER,
+    n INTEGER NOT NULL, attempt INTEGER NOT NULL, question TEXT NOT NULL, answer TEXT, content TEXT, state TEXT NOT NULL, created_at INTEGER NOT NULL, ended_at INTEGER,
     PRIMARY KEY (conversation, seq));
   CREATE UNIQUE INDEX turn_task ON turn (task, n) WHERE task IS NOT NULL;
+  CREATE INDEX turn_open ON turn (conversation) WHERE ended_at IS NULL;
   -- whatever ends a task ends its turn: its worker, its caller, or the store
   CREATE TRIGGER turn_state AFTER UPDATE OF state ON task WHEN NEW.state <> OLD.state AND NEW.context IS NOT NULL BEGIN
     UPDATE turn SET state = NEW.state, ended_at = iif(NEW.state IN ('submitted', 'working'), NULL, NEW.status_at)

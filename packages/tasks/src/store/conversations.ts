@@ -1,6 +1,6 @@
 import { standsForMany } from '../basics/owner-share.js'
 import { MAX_EVENT_CHARS, toJson } from '../log/task-updates.js'
-import type { ConversationKey, ConversationRecords, ConversationRow, TurnRow } from '../contract/conversation-records.js'
+import type { ConversationHistory, ConversationKey, ConversationRecords, ConversationRow, TurnRow } from '../contract/conversation-records.js'
 import type { TaskState } from '../contract/task.js'
 import { decodeCursor, encodeCursor } from './task-query.js'
 
@@ -45,6 +45,7 @@ export interface StoredTurn {
   readonly task: string | null
   readonly task_owner: string | null
   readonly question: string
+  readonly answer: string | null
   readonly content: string | null
   readonly state: TaskState
   readonly created_at: number
@@ -63,14 +64,16 @@ export interface ConversationTable {
   page (owner: string, vac: string, before: readonly [number, number], limit: number): Awaitable<StoredConversation[]>
   turns (row: StoredConversation, before: number, limit: number, chars: number): Awaitable<StoredTurn[]>
   turnOf (task: string, n: number): Awaitable<FoundTurn | undefined>
-  answer (task: string, n: number, attempt: number, text: string): Promise<void>
+  open (row: StoredConversation): Awaitable<StoredTurn[]>
+  history (row: StoredConversation, before: number, limit: number, chars: number): Awaitable<ConversationHistory>
+  answer (task: string, n: number, attempt: number, answer: string | null, content: string): Promise<void>
   rename (key: ConversationKey, title: string): Promise<boolean>
   delete (key: ConversationKey): Promise<boolean>
   import (key: ConversationKey, title: string, turns: readonly ImportedRow[]): Promise<boolean>
 }
 
 export const CONVERSATION = 'key, id, title, created_at, updated_at, turns, last'
-export const TURN = 'seq, id, task, task_owner, question, content, state, created_at, ended_at'
+export const TURN = 'seq, id, task, task_owner, question, answer, content, state, created_at, ended_at'
 
 /** The first question as a title: one line, shortened at a word. */
 export function titleOf (question: string): string {
@@ -84,8 +87,8 @@ export function titleOf (question: string): string {
 
 function contentText (content: unknown): string { return toJson('content', content, MAX_EVENT_CHARS) }
 
-export function turnBytes (question: string, content: string | null = null): number {
-  return TURN_BYTES + question.length + (content?.length ?? 0)
+export function turnBytes (...texts: readonly (string | null)[]): number {
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), TURN_BYTES)
 }
 
 /** The id of a turn of a task. */
@@ -95,12 +98,13 @@ function viewConversation ({ id, title, created_at: createdAt, updated_at: updat
   return { id, title, createdAt, updatedAt, turnCount, last }
 }
 
-function viewTurn ({ seq: number, id, task, task_owner: owner, question, content, state, created_at: createdAt, ended_at: endedAt }: StoredTurn): TurnRow {
+function viewTurn ({ seq: number, id, task, task_owner: owner, question, answer, content, state, created_at: createdAt, ended_at: endedAt }: StoredTurn): TurnRow {
   return {
     number,
     id,
     ...task === null || owner === null ? {} : { task: { owner, id: task } },
     question,
+    ...answer === null ? {} : { answer },
     ...content === null ? {} : { content: JSON.parse(content) as unknown },
     state,
     createdAt,
@@ -113,7 +117,7 @@ export function turnsWithin (rows: Iterable<StoredTurn>, chars: number): StoredT
   const some: StoredTurn[] = []
   let taken = 0
   for (const row of rows) {
-    taken += row.question.length + (row.content?.length ?? 0)
+    taken += turnBytes(row.question, row.answer, row.content)
     if (taken > chars && some.length > 0) break
     some.push(row)
   }
@@ -156,12 +160,20 @@ export function conversationRecords (opened: () => ConversationTable): Conversat
       const found = await opened().turnOf(taskId, turn)
       return found && { ...viewTurn(found.row), conversation: found.conversation }
     },
-    async answer (taskId, turn, attempt, content) { await opened().answer(taskId, turn, attempt, contentText(content)) },
+    async open (key) {
+      const row = await opened().find(key)
+      return row === undefined ? [] : (await opened().open(row)).map(viewTurn)
+    },
+    async history (key, { before = MAX_NUMBER, limit, chars }) {
+      const row = await opened().find(key)
+      return row === undefined ? { turns: [], leftOut: 0 } : await opened().history(row, before, limit, chars)
+    },
+    async answer (taskId, turn, attempt, answer, content) { await opened().answer(taskId, turn, attempt, answer ?? null, contentText(content)) },
     async rename (key, title) { return await opened().rename(key, title) },
     async delete (key) { return await opened().delete(key) },
     async import (key, { title, turns }) {
-      return await opened().import(key, title, turns.map(({ id, question, content, state, createdAt, endedAt }) =>
-        ({ id, question, content: content === undefined ? null : contentText(content), state, created_at: createdAt, ended_at: endedAt ?? null })))
+      return await opened().import(key, title, turns.map(({ id, question, answer = null, content, state, createdAt, endedAt }) =>
+        ({ id, question, answer, content: content === undefined ? null : contentText(content), state, created_at: createdAt, ended_at: endedAt ?? null })))
     }
   }
 }
