@@ -30,6 +30,7 @@ import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
 import { namesOf, refuseOthers, vacProtocols } from './vac-protocols.js'
 import { version } from './version.js'
 import { continueTasks } from './tasks/continue-tasks.js'
+import { forwardTo } from './tasks/forward-to.js'
 import { openRuns } from './tasks/open-runs.js'
 import { openTasks } from './tasks/open-tasks.js'
 import { checkStateKey } from './tasks/state-key.js'
@@ -198,8 +199,17 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     captureContent(capture)
     if (prometheus === true) await serveMetrics(app)
     measure(app, { vacs, tasks: () => tasks?.store, gateway })
-    const { tasks: stored, enable_a2a_agent: a2a, enable_mcp_server: mcp } = settings.switches
-    const runs = await openRuns({ vacs, authenticate, tasks: sharedTasks, isConfigured: stored != null, isEager: stored != null || isOn(a2a) || isOn(mcp), log, load: loadPlugin })
+    const { tasks: stored, conversations, enable_a2a_agent: a2a, enable_mcp_server: mcp } = settings.switches
+    const runs = await openRuns({
+      vacs,
+      authenticate,
+      tasks: sharedTasks,
+      isConfigured: stored != null,
+      isEager: stored != null || isOn(a2a) || isOn(mcp),
+      keeps: conversations?.store !== false,
+      log,
+      load: loadPlugin
+    })
     app.addHook('preClose', async () => { await runs?.stop() })
     await app.register(vacPlugin, { vacs, protocols: choices, authenticate, runs, stallMs, bodyLimit })
     await refuseOthers(app, choices)
@@ -235,10 +245,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   }
 
   async function openSharedTasks (): Promise<HostTasks> {
-    const { tasks: stored } = settings.switches
+    const { tasks: stored, conversations } = settings.switches
     // without a configuration file, no file is written into the working directory, which may have another program's
     // tasks
-    const opened = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, { stateKey: givenKey, ownerShare: limits?.owner_share })
+    const opened = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, { stateKey: givenKey, ownerShare: limits?.owner_share, conversations })
     const perDay = limits?.owner?.tasks_per_day
     // the package of the store is loaded by now
     const limited = perDay === undefined ? undefined : new (await import('./tasks/limited-store.js')).LimitedStore(opened.store, perDay, counts.tasks)
@@ -248,11 +258,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
 
   /** Sign-ins to MCP servers: in the store of the tasks, if the service has a key that outlasts its process. */
   function signInOptions (key: string | undefined): SignInOptions {
-    const records = async (): Promise<SignInStore> => (await sharedTasks()).store.signIns!
-    const store: SignInStore = {
-      get: async (owner, server) => await (await records()).get(owner, server),
-      replace: async (owner, server, before, after) => await (await records()).replace(owner, server, before, after)
-    }
+    const store = forwardTo<SignInStore>(async () => (await sharedTasks()).store.signIns!)
     return { url: () => settings.switches.public_url || undefined, ...key !== undefined && { key, store } }
   }
 

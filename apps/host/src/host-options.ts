@@ -77,6 +77,8 @@ export interface HostOptions {
    * none.
    */
   readonly tasks?: ServiceConfig['tasks'] | undefined
+  /** The conversations that the store of the tasks keeps: `{ store, ttl, max_turns, max_conversations, max_size }`. */
+  readonly conversations?: ServiceConfig['conversations'] | undefined
   /** Signs state of MCP that clients keep, 32 bytes or more. Default: a key in the database; without one, random. */
   readonly state_key?: string | undefined
   /** Push notifications: `{ enabled, allow }`. Default: on, only to public https addresses. */

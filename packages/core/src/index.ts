@@ -5,7 +5,11 @@ export type { Vacs, VacsOptions, VacParts } from './registry/vacs.js'
 export type {
   Interpreter, InterpreterExtra, InterpreterCallback, InterpreterChunk, InterpreterResult, FinalAnswer, InputRequired, AuthRequired
 } from './vac/interpreter.js'
-export type { NewRun, Run, RunCaller, RunItem, RunQuery, Runs, RunState, StartedRun } from './vac/runs.js'
+export type {
+  Conversation, ConversationExport, ConversationHead, Conversations, ConversationTurn, TurnHistory, TurnPlace, TurnQuestion, TurnTask
+} from './vac/conversations.js'
+export type { RunCaller, RunState } from './vac/run-caller.js'
+export type { NewRun, Run, RunItem, RunQuery, Runs, StartedRun } from './vac/runs.js'
 export { isAnswer, isStep } from './vac/chunk.js'
 export { Step } from './vac/step.js'
 export type { InterpreterStep, StepKind, StepView } from './vac/step.js'

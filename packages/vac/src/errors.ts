@@ -5,5 +5,7 @@ export const NoSuchPathError = createError<[string, string, string]>('NOT_FOUND'
 export const NoMemoryError = createError<[string]>('VAC_HAS_NO_MEMORY',
   'the VAC %s has no memory to search; the list of VACs shows those with one', 404)
 export const InvalidOptionsError = createError<[string]>('VAC_PLUGIN_OPTIONS', '%s', 500)
+export const ConversationsNotKeptError = createError('CONVERSATIONS_NOT_KEPT',
+  'conversations are not kept here: createRuns() has the option `conversations: false`', 501, { expose: true })
 export const RunsNotConfiguredError = createError('RUNS_NOT_CONFIGURED',
   'answers are not kept here; give the plugin the option `runs`, what createRuns() of @polyvac/runs returns', 501, { expose: true })

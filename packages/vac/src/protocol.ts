@@ -1,5 +1,5 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import type { Answer, ChatTurn, Chunk, Run, Step, Vac } from '@polyvac/core'
+import type { Answer, ChatTurn, Chunk, Conversation, ConversationExport, ConversationHead, Run, Step, Vac } from '@polyvac/core'
 import type { ExposedVacs, Failure, MemorySearchInput, RunQuery, Text } from '@polyvac/core/protocol'
 import { Type, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -39,10 +39,15 @@ export interface RouteSchema {
 }
 
 interface RouteHead<Schema extends RouteSchema> {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** The path after the prefix. */
   readonly path: string
   readonly schema: Schema
+}
+
+interface ReadHead<Schema extends RouteSchema> extends RouteHead<Schema> {
+  /** The status of an answer with a body. Default 200. */
+  readonly status?: 201
 }
 
 interface AskHead<Schema extends RouteSchema> extends RouteHead<Schema> {
@@ -55,7 +60,7 @@ interface AskHead<Schema extends RouteSchema> extends RouteHead<Schema> {
  * below.
  */
 export type ProtocolRoute =
-  | RouteHead<RouteSchema> & { read (request: ChatRequest): Body | Promise<Body> }
+  | ReadHead<RouteSchema> & { read (request: ChatRequest): Body | Promise<Body> }
   | AskHead<RouteSchema> & { ask (request: ChatRequest): Asked }
   | AskHead<RouteSchema> & { follow (request: ChatRequest): Followed }
   | RouteHead<RouteSchema> & { search (request: ChatRequest): Searched }
@@ -77,6 +82,17 @@ export interface ChatRequest<Schema extends RouteSchema = RouteSchema> {
   vac (name: string): Vac
   /** The runs of the caller. @throws RUNS_NOT_CONFIGURED (501) where the plugin got none */
   readonly runs: CallerRuns
+  /** The conversations of the caller. @throws RUNS_NOT_CONFIGURED, CONVERSATIONS_NOT_KEPT (501) */
+  readonly conversations: CallerConversations
+}
+
+/** The conversations of a caller with a VAC. What does not exist for the caller fails with CONVERSATION_NOT_FOUND (404). */
+export interface CallerConversations {
+  list (vac: string, page: { readonly limit: number, readonly cursor?: string | undefined }): Promise<{ readonly conversations: readonly ConversationHead[], readonly nextCursor?: string | undefined }>
+  get (vac: string, id: string, before?: string): Promise<Conversation>
+  rename (vac: string, id: string, title: string): Promise<ConversationHead>
+  delete (vac: string, id: string): Promise<void>
+  import (vac: string, conversation: ConversationExport): Promise<ConversationHead>
 }
 
 /** The runs of a caller. What does not exist for the caller fails with RUN_NOT_FOUND (404). */
@@ -99,8 +115,12 @@ export interface Asked {
   /** Whether the request asks for steps, or the protocol always has them. What its caller sees is decided for it. */
   readonly steps?: boolean | undefined
   readonly format: WholeFormat | StreamFormat
-  /** The conversation of the question. A plugin with runs keeps the answer. */
+  /** The conversation of the question: the answer is a run. @throws RUNS_NOT_CONFIGURED where the plugin has no runs */
   readonly conversation?: string | undefined
+  /** Whether `history` is what the client has of the whole conversation; see `NewRun`. */
+  readonly sendsAll?: boolean | undefined
+  /** False: the question and its answer are not kept in the conversation. */
+  readonly store?: boolean | undefined
   /** Answers 202 at once, where the plugin has runs; the answer is a run that goes on without its reader. */
   readonly background?: Background | undefined
   /** Takes the run that the answer is, before it is formatted: its id and its times are those of the answer. */
@@ -160,7 +180,7 @@ export interface Searched {
 
 /** A route that answers with what it reads or changes. */
 export function readRoute<const Schema extends RouteSchema> (
-  route: RouteHead<Schema> & { read (request: ChatRequest<Schema>): Body | Promise<Body> }): ProtocolRoute {
+  route: ReadHead<Schema> & { read (request: ChatRequest<Schema>): Body | Promise<Body> }): ProtocolRoute {
   return route as ProtocolRoute
 }
 

@@ -163,6 +163,13 @@ export const ServiceConfig = Type.Object({
       pattern: '^[0-9]*[1-9][0-9]*[smhd]$', description: 'how long one run of a tool may take as a task of MCP; default 1h'
     }))
   }, { additionalProperties: false, description: 'the task engine behind A2A' })),
+  conversations: Type.Optional(Type.Object({
+    store: Type.Optional(Type.Boolean({ description: 'keep questions and answers as conversations; default true' })),
+    ttl: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$', description: 'how long a conversation is kept after its last question or answer; default 30d' })),
+    max_turns: Type.Optional(Type.Integer({ minimum: 1, description: 'most turns of a conversation; the first ones leave; default 1000' })),
+    max_conversations: Type.Optional(Type.Integer({ minimum: 1, description: 'most conversations of one owner; the oldest leave; default 10000' })),
+    max_size: Type.Optional(Type.String({ pattern: '^[0-9]*[1-9][0-9]*(KB|MB|GB)$', description: 'most space that the conversations of one owner take; the oldest leave; default 256MB' }))
+  }, { additionalProperties: false, description: 'the conversations of all protocols, in the store of the tasks' })),
   push: Type.Optional(Type.Object({
     enabled: Type.Optional(Type.Boolean({ description: 'notify webhooks of the updates of tasks; default true' })),
     allow: Type.Optional(Type.Array(Type.String(), {

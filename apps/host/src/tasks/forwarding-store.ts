@@ -1,5 +1,5 @@
 import type {
-  DeliverOptions, DeliveryHandler, ReplicaLink, SharedCounts, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions
+  ConversationRecords, DeliverOptions, DeliveryHandler, ReplicaLink, SharedCounts, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions
 } from '@polyvac/tasks'
 
 /** A store that passes everything on to another one. */
@@ -9,6 +9,7 @@ export abstract class ForwardingStore implements TaskStore {
   get replicas (): ReplicaLink | undefined { return this.inner.replicas }
   get shared (): SharedValues | undefined { return this.inner.shared }
   get counts (): SharedCounts | undefined { return this.inner.counts }
+  get conversations (): ConversationRecords | undefined { return this.inner.conversations }
   get signIns (): SignInRecords | undefined { return this.inner.signIns }
 
   async open (): Promise<void> { await this.inner.open() }

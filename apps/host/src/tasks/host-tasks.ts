@@ -11,6 +11,10 @@ export interface StoreBounds {
   readonly maxBytes: number | undefined
   readonly maxTaskChars: number | undefined
   readonly ownerShare: number | undefined
+  readonly conversationTtlMs: number | undefined
+  readonly maxTurns: number | undefined
+  readonly maxConversations: number | undefined
+  readonly maxConversationBytes: number | undefined
 }
 
 /** The task engine that the host's protocols share, and their keys. */

@@ -1,5 +1,6 @@
 import type { Authenticate, Runs, Vacs } from '@polyvac/core'
 import type { FastifyBaseLogger } from 'fastify'
+import { forwardTo } from './forward-to.js'
 import type { HostTasks } from './host-tasks.js'
 
 interface RunsParts {
@@ -11,6 +12,8 @@ interface RunsParts {
   readonly isConfigured: boolean
   /** Whether the store is open in any case: then runs that another process has left go on at once. */
   readonly isEager: boolean
+  /** Whether conversations are kept. */
+  readonly keeps: boolean
   readonly log: FastifyBaseLogger
   /** Loads a package; undefined where it is not installed. */
   readonly load: (name: string) => Promise<object | undefined>
@@ -19,11 +22,11 @@ interface RunsParts {
 type OwnRuns = ReturnType<typeof import('@polyvac/runs').createRuns>
 
 /** Durable answers of the protocols of @polyvac/vac; undefined where their package or their store is missing. */
-export async function openRuns ({ vacs, authenticate, tasks, isConfigured, isEager, log, load }: RunsParts): Promise<OwnRuns | undefined> {
+export async function openRuns ({ vacs, authenticate, tasks, isConfigured, isEager, keeps, log, load }: RunsParts): Promise<OwnRuns | undefined> {
   const module = await load('@polyvac/runs') as typeof import('@polyvac/runs') | undefined
   if (module === undefined) return undefined
-  const open = async (): Promise<OwnRuns> => module.createRuns({ vacs, tasks: (await tasks()).store, authenticate, log })
-  if (!isEager) return openedLater(open)
+  const open = async (): Promise<OwnRuns> => module.createRuns({ vacs, tasks: (await tasks()).store, authenticate, conversations: keeps, log })
+  if (!isEager) return openedLater(open, keeps)
   try {
     return await open()
   } catch (err) {
@@ -34,7 +37,7 @@ export async function openRuns ({ vacs, authenticate, tasks, isConfigured, isEag
 }
 
 /** Runs whose store is opened with the first of them: an open store keeps the process alive. */
-function openedLater (open: () => Promise<OwnRuns>): OwnRuns {
+function openedLater (open: () => Promise<OwnRuns>, keeps: boolean): OwnRuns {
   let opening: Promise<OwnRuns> | undefined
   const opened = async (): Promise<Runs> => await (opening ??= open())
   return {
@@ -45,6 +48,7 @@ function openedLater (open: () => Promise<OwnRuns>): OwnRuns {
     cancel: async (...args) => await (await opened()).cancel(...args),
     delete: async (...args) => { await (await opened()).delete(...args) },
     continue: async (...args) => await (await opened()).continue(...args),
+    conversations: keeps ? forwardTo(async () => (await opened()).conversations!) : undefined,
     stop: async () => { await (await opening)?.stop() }
   }
 }

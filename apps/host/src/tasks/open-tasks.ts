@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { dirname, join, resolve } from 'node:path'
+import type { ServiceConfig } from '../config/service-config.js'
 import { TasksUnavailableError } from '../errors.js'
 import { isDatabase, type HostTasks, type StoreBounds, type TaskSettings } from './host-tasks.js'
 import { openDatabase } from './open-database.js'
@@ -10,6 +11,12 @@ const UNITS: Readonly<Record<string, number>> = {
   s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3
 }
 
+interface StoreSettings {
+  readonly stateKey?: string | undefined
+  readonly ownerShare?: number | undefined
+  readonly conversations?: ServiceConfig['conversations'] | undefined
+}
+
 /**
  * Opens the store that `service.tasks` names; default: a file in `.polyvac` in `folder`.
  * @param stateKey the key of `service.state_key`
@@ -17,14 +24,18 @@ const UNITS: Readonly<Record<string, number>> = {
  * @throws TASKS_UNAVAILABLE, TASKS_SETTINGS, TASK_STORE_DATABASE; it never falls back to another store
  */
 export async function openTasks (tasks: TaskSettings, folder: string, log: FastifyBaseLogger,
-  { stateKey, ownerShare }: { readonly stateKey?: string | undefined, readonly ownerShare?: number | undefined } = {}): Promise<HostTasks> {
+  { stateKey, ownerShare, conversations }: StoreSettings = {}): Promise<HostTasks> {
   const bounds = {
     ttlMs: toNumber(tasks.ttl),
     inputTtlMs: toNumber(tasks.input_ttl),
     maxTasks: tasks.max_tasks,
     maxBytes: toNumber(tasks.max_size),
     ownerShare,
-    maxTaskChars: toNumber(tasks.max_task_size)
+    maxTaskChars: toNumber(tasks.max_task_size),
+    conversationTtlMs: toNumber(conversations?.ttl),
+    maxTurns: conversations?.max_turns,
+    maxConversations: conversations?.max_conversations,
+    maxConversationBytes: toNumber(conversations?.max_size)
   }
   return isDatabase(tasks) ? await openDatabase(tasks, bounds, log, stateKey) : await openFile(tasks, bounds, folder, log)
 }

@@ -1,6 +1,7 @@
 import { within } from '@polyvac/core/plugin'
-import type { DeliverOptions, DeliveryHandler, ReplicaLink, SharedCounts, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
+import type { ConversationRecords, DeliverOptions, DeliveryHandler, ReplicaLink, SharedCounts, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
 import { setTimeout as delay } from 'node:timers/promises'
+import { forwardTo } from './forward-to.js'
 import { ForwardingStore } from './forwarding-store.js'
 
 /** First and longest pause between two attempts to open the store, in ms. */
@@ -70,20 +71,10 @@ export class WaitingStore extends ForwardingStore {
     return this.#isOpen ? await this.#store.backlog() : []
   }
 
-  readonly #shared: SharedValues = {
-    get: async (name: string) => await this.#values.get(name),
-    putIfAbsent: async (name: string, value: string) => await this.#values.putIfAbsent(name, value),
-    replace: async (name: string, before: string, value: string) => await this.#values.replace(name, before, value)
-  }
-
-  readonly #counts: SharedCounts = { add: async counts => await this.inner.counts!.add(counts) }
-
-  readonly #signIns: SignInRecords = {
-    get: async (owner, server) => await this.inner.signIns!.get(owner, server),
-    replace: async (owner, server, before, after) => await this.inner.signIns!.replace(owner, server, before, after)
-  }
-
-  get #values (): SharedValues { return this.inner.shared! }
+  readonly #shared = forwardTo(() => this.inner.shared!)
+  readonly #counts = forwardTo(() => this.inner.counts!)
+  readonly #signIns = forwardTo(() => this.inner.signIns!)
+  readonly #conversations = forwardTo(() => this.inner.conversations!)
 
   protected get inner (): TaskStore {
     if (!this.#isOpen) throw this.#attempts.makeRefusal()
@@ -94,6 +85,7 @@ export class WaitingStore extends ForwardingStore {
   override get shared (): SharedValues { return this.#shared }
   override get counts (): SharedCounts { return this.#counts }
   override get signIns (): SignInRecords { return this.#signIns }
+  override get conversations (): ConversationRecords { return this.#conversations }
   override get replicas (): ReplicaLink | undefined { return this.#store.replicas }
 
   override work (handler: TaskHandler, options?: WorkOptions): TaskWorker {

@@ -6,6 +6,7 @@ import { InsufficientScopeError, InvalidPrincipalError, OwnerRefusedError, Unaut
 import { watchRequest } from './open-callers.js'
 import { isScopes, ownerProblem } from './principal.js'
 import { isLoopbackHost } from '../basics/public-address.js'
+import type { RunCaller } from '../vac/run-caller.js'
 import type { Principal } from '../vac/vac.js'
 
 // @keyed none: the keys are requests in progress, and an entry ends with its request
@@ -27,6 +28,12 @@ export function mayAdminister ({ socket, headers }: FastifyRequest, principal: P
   if (principal !== undefined) return mayUse(principal, ADMINISTRATION)
   const isForwarded = headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined
   return !isForwarded && isLoopbackHost(socket.remoteAddress ?? '')
+}
+
+/** The caller of a request, as runs and conversations know it. */
+export function runCallerOf (request: FastifyRequest, principal: Principal | undefined): RunCaller {
+  const isAdmin = mayAdminister(request, principal)
+  return { principal, isLocal: principal === undefined && isAdmin, isAdmin }
 }
 
 /**

@@ -1,10 +1,8 @@
 import type { AbortSignalLike } from '../basics/light-abort.js'
+import type { Conversations } from './conversations.js'
+import type { RunCaller, RunState } from './run-caller.js'
 import type { StepView } from './step.js'
-import type { Answer, ChatTurn, Chunk, Principal, Vac } from './vac.js'
-
-/** The states of a run, as callers read them. */
-export const RUN_STATES = ['queued', 'running', 'input_required', 'completed', 'failed', 'cancelled'] as const
-export type RunState = typeof RUN_STATES[number]
+import type { Answer, ChatTurn, Chunk, Vac } from './vac.js'
 
 /** An answer that a store keeps: it goes on without its reader, is read again, and outlives its process. */
 export interface Run {
@@ -25,16 +23,6 @@ export interface Run {
   readonly error?: Error & { readonly code: string } | undefined
 }
 
-/** Who asks for runs. */
-export interface RunCaller {
-  /** Undefined where callers are not authenticated. */
-  readonly principal: Principal | undefined
-  /** A caller without an identity on this machine: the one user of a local service. Others cannot list runs. */
-  readonly isLocal: boolean
-  /** Whether it may administer: then it sees inputs, outputs and errors of tools. */
-  readonly isAdmin: boolean
-}
-
 export interface NewRun {
   readonly vac: Vac
   readonly question: string
@@ -47,7 +35,12 @@ export interface NewRun {
   readonly timeoutMs?: number | undefined
   /** Whether the answer is asked for in one piece: then the vac interpreter gives it, where there is one. */
   readonly isWhole: boolean
+  /** The conversation that its caller names. Default: the run begins one. */
   readonly conversation?: string | undefined
+  /** Whether `history` is what the client has of the whole conversation: what is stored wins, and an edit drops turns. */
+  readonly sendsAll?: boolean | undefined
+  /** False: the question and its answer are not kept in the conversation, which is read only. Default true. */
+  readonly store?: boolean | undefined
   /** What its caller sees of steps, which no reader sees more of. Undefined: none are kept. */
   readonly steps?: StepView | undefined
   /** An idempotency key of the caller, with what its request must have in common with the first one. */
@@ -81,9 +74,12 @@ export type RunItem = { readonly seq: number, readonly chunk: Chunk } | { readon
  * use, does not exist: RUN_NOT_FOUND (404).
  */
 export interface Runs {
+  /** Undefined where the service keeps none. */
+  readonly conversations: Conversations | undefined
   /**
    * Starts a run; it is durable when this resolves.
-   * @throws RUN_IN_PROGRESS (409) for `other: 'refuse'`; IDEMPOTENCY_KEY_REUSED (422) for a key of another request
+   * @throws RUN_IN_PROGRESS (409) for `other: 'refuse'`; CONVERSATION_NOT_FOUND (404); CONVERSATIONS_NOT_KEPT (501);
+   *   IDEMPOTENCY_KEY_REUSED (422) for a key of another request
    */
   start (caller: RunCaller, run: NewRun): Promise<StartedRun>
   get (caller: RunCaller, vac: string, id: string): Promise<Run>

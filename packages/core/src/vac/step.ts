@@ -42,13 +42,12 @@ export const STEPS = {
 export type StepKind = keyof typeof STEPS
 /** A step of one kind: an object with the kind as its key. */
 export type StepOf<Kind extends StepKind> = { readonly [K in Kind]: Static<typeof STEPS[K]> }
-type AnyStep = { [Kind in StepKind]: StepOf<Kind> }[StepKind]
+export type Step = { [Kind in StepKind]: StepOf<Kind> }[StepKind]
 
 export const STEP_KINDS = Object.keys(STEPS) as readonly StepKind[]
 
 /** A step of an answer, as its reader may see it. */
-export const Step = Type.Unsafe<AnyStep>(Type.Union(STEP_KINDS.map(kind => Type.Object({ [kind]: STEPS[kind] })), { $id: 'Step', title: 'Step' }))
-export type Step = AnyStep
+export const Step = Type.Unsafe<Step>(Type.Union(STEP_KINDS.map(kind => Type.Object({ [kind]: STEPS[kind] })), { $id: 'Step', title: 'Step' }))
 
 /** The kind of a step. */
 export function stepKind (step: Step): StepKind {

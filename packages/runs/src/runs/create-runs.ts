@@ -1,16 +1,18 @@
-import type { Authenticate, Log, StepView, Vacs } from '@polyvac/core'
+import type { Authenticate, Conversations, Log, StepView, TurnPlace, Vacs } from '@polyvac/core'
 import {
-  accessKey, callback, callerFields, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
+  accessKey, callback, callerFields, flag, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
   stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type Runs,
   type StartedRun
 } from '@polyvac/core/plugin'
-import { isTaskError, type CreatedTask, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
+import { isTaskError, type CreatedTask, type NewTask, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
 import { createHash, randomUUID } from 'node:crypto'
 import { CallerTasks } from '../tasks/caller-tasks.js'
-import { IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from './errors.js'
+import { conversationsIn, turnAt } from '../conversation/stored-conversations.js'
+import { ConversationsNotKeptError, IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from '../errors.js'
 import { runItems } from './run-items.js'
 import { ownerOfRuns, runsOwner } from './run-owner.js'
-import { taskStatesOf, viewRun } from './run-view.js'
+import { taskStatesOf } from '../run-states.js'
+import { viewRun } from './run-view.js'
 import { runVacs, type RunInput, type RunMetadata } from './run-vac.js'
 
 export interface RunsOptions {
@@ -20,6 +22,8 @@ export interface RunsOptions {
   readonly tasks: TaskStore
   /** Reads the credential of a run again when it starts: the `authenticate` of the plugins that take the runs. */
   readonly authenticate?: Authenticate | undefined
+  /** False: questions and answers are not kept as conversations, and ids of conversations are refused. Default true. */
+  readonly conversations?: boolean | undefined
   /** Runs at once in this process, of which one owner may have a quarter. Default 16. */
   readonly concurrency?: number | undefined
   /** Total time for an interpreter in ms, where a request sets none. Default 120,000. */
@@ -31,6 +35,7 @@ const OPTIONS = {
   vacs: required(withMethod('get', 'what createVacs() returns')),
   tasks: required(withMethod('create', 'a task store, such as sqliteTaskStore()')),
   authenticate: callback(),
+  conversations: flag(true),
   concurrency: integer(16, { min: 1 }),
   timeoutMs: milliseconds(120_000),
   log: optional('a log', value => typeof value === 'object' && value !== null)
@@ -60,8 +65,9 @@ export interface OwnRuns extends Runs {
  * await app.register(vacPlugin, { vacs, runs: createRuns({ vacs, tasks }) })
  */
 export function createRuns (options: RunsOptions): OwnRuns {
-  const { vacs, tasks, authenticate, concurrency, timeoutMs, log = silentLog } = readOptions(OPTIONS, options, RunsOptionsError, 'createRuns')
-  const worker = tasks.work(runVacs({ vacs, authenticate, timeoutMs, log }), {
+  const { vacs, tasks, authenticate, conversations: keeps, concurrency, timeoutMs, log = silentLog } = readOptions(OPTIONS, options, RunsOptionsError, 'createRuns')
+  const conversations = keeps ? conversationsIn(tasks, vacs) : undefined
+  const worker = tasks.work(runVacs({ vacs, authenticate, conversations, timeoutMs, log }), {
     queue: QUEUE,
     concurrency,
     timeoutMs: MAX_RUN_MS,
@@ -69,16 +75,18 @@ export function createRuns (options: RunsOptions): OwnRuns {
     // while a new version takes the place of an old one, they have different VACs
     serves: skill => vacs.names.some(name => skillOf(name) === skill)
   })
-  return new StoredRuns(vacs, tasks, worker)
+  return new StoredRuns(vacs, tasks, worker, conversations)
 }
 
 class StoredRuns implements OwnRuns {
+  readonly conversations: Conversations | undefined
   readonly #vacs: Vacs
   readonly #tasks: TaskStore
   readonly #callers: CallerTasks
   readonly #worker: TaskWorker
 
-  constructor (vacs: Vacs, tasks: TaskStore, worker: TaskWorker) {
+  constructor (vacs: Vacs, tasks: TaskStore, worker: TaskWorker, conversations: Conversations | undefined) {
+    this.conversations = conversations
     this.#vacs = vacs
     this.#tasks = tasks
     this.#callers = new CallerTasks(tasks, caller => runsOwner(caller?.owner))
@@ -88,64 +96,72 @@ class StoredRuns implements OwnRuns {
   async stop (): Promise<void> { await this.#worker.stop() }
 
   async start (caller: RunCaller, run: NewRun): Promise<StartedRun> {
-    const { vac, question, history, extra, timeoutMs, isWhole, key, other } = run
+    const { vac, question, history, extra, timeoutMs, isWhole, key, other, store = true } = run
     const owner = keyOf(caller)
-    const conversation = await this.#conversationOf(caller, run.conversation)
-    if (conversation !== undefined && other !== undefined) await this.#endOthers(caller, conversation, other, undefined)
+    const place = await this.#place(caller, run)
+    const keeps = store && this.conversations !== undefined
     const input: RunInput = { question, history, extra, timeoutMs, isWhole, request: key?.request }
-    const metadata: RunMetadata = { protocol: run.protocol, requestId: run.requestId, owner: caller.principal?.owner, caller: callerFields(caller.principal), steps: run.steps }
+    const metadata: RunMetadata = {
+      protocol: run.protocol,
+      requestId: run.requestId,
+      owner: caller.principal?.owner,
+      caller: callerFields(caller.principal),
+      steps: run.steps,
+      ...keeps && { isTurn: true, turnSteps: run.steps ?? stepsFor(vac.config, true, () => caller.isAdmin) },
+      ...place !== undefined && !keeps && { history: { ...place, sent: [], dropped: [] } }
+    }
     // the request only waits from here on: the run is in a separate trace
     const trace = traceLinks()
     releaseContext()
     const created = await this.#create(owner, {
       skill: skillOf(vac.name),
       input,
-      contextId: conversation,
+      // an id that the service makes is no part of what a repeated request must have in common with the first one
+      contextId: place?.conversation === run.conversation ? run.conversation : undefined,
       metadata: { ...metadata, ...trace },
       queue: QUEUE,
-      idempotencyKey: key === undefined ? undefined : idempotencyKeyOf(caller, run.protocol, key)
-    })
+      idempotencyKey: key === undefined ? undefined : idempotencyKeyOf(caller, run.protocol, key),
+      turn: keeps && place !== undefined ? turnAt(place) : undefined
+    }, place)
     const { task } = created
-    if (created.created && conversation !== undefined && other !== undefined) {
-      try {
-        await this.#endOthers(caller, conversation, other, task)
-      } catch (err) {
-        await this.#tasks.cancel(owner, task.id)
-        throw err
-      }
+    if (created.created && keeps && place !== undefined) {
+      for (const { owner, id } of place.dropped ?? []) await this.#remove(owner, id)
+      if (other === 'supersede') await this.#supersede(place, task)
     }
     return { run: viewRun(task), isNew: created.created, settle: async signal => viewRun(await this.#callers.settle(created, signal)) }
   }
 
-  /**
-   * The conversation that a caller names. Unknown callers go on only in those that the service has named: they share
-   * one owner, so a name of one could be that of another.
-   */
-  async #conversationOf (caller: RunCaller, name: string | undefined): Promise<string | undefined> {
-    if (name === undefined || caller.principal !== undefined || caller.isLocal) return name
-    const { tasks } = await this.#callers.list(undefined, { contextId: name, limit: 1 })
-    return tasks.length === 0 ? undefined : name
+  /** Where the question goes; undefined where conversations are not kept, and it names none. */
+  async #place (caller: RunCaller, { vac, question, history, conversation, sendsAll, other }: NewRun): Promise<TurnPlace | undefined> {
+    if (this.conversations === undefined) {
+      if (conversation === undefined) return undefined
+      throw new ConversationsNotKeptError(this.#tasks.conversations !== undefined ? 'createRuns() has the option `conversations: false`' : 'the task store keeps none')
+    }
+    return await this.conversations.place(caller, {
+      vac: vac.name,
+      question,
+      conversation,
+      sent: history,
+      sendsAll,
+      isExclusive: other === 'refuse'
+    })
   }
 
-  async #create (...args: Parameters<TaskStore['create']>): Promise<CreatedTask> {
+  async #create (owner: string, task: NewTask, place: TurnPlace | undefined): Promise<CreatedTask> {
     try {
-      return await this.#tasks.create(...args)
+      return await this.#tasks.create(owner, task)
     } catch (err) {
       if (isTaskError(err, 'TASK_CONFLICT')) throw new IdempotencyKeyReusedError()
+      if (isTaskError(err, 'TASK_TURN_IN_PROGRESS')) throw new RunInProgressError(JSON.stringify(place?.conversation))
       throw err
     }
   }
 
-  /**
-   * What a run of the same conversation in progress means; one of a VAC that the caller may not use means nothing. Two
-   * questions at once each look before and after they are stored, and the one that was stored first goes on.
-   */
-  async #endOthers ({ principal }: RunCaller, conversation: string, other: 'refuse' | 'supersede', own: TaskRecord | undefined): Promise<void> {
-    const { tasks } = await this.#callers.list(principal, { contextId: conversation, states: taskStatesOf(['queued', 'running']) })
-    for (const task of tasks) {
-      if (task.id === own?.id || (own !== undefined && isBefore(own, task))) continue
-      if (other === 'refuse') throw new RunInProgressError(JSON.stringify(conversation))
-      await this.#tasks.cancel(task.owner, task.id, 'another question of its conversation has taken its place')
+  /** Cancels what answers earlier questions of the conversation. Of two questions at once the later one goes on. */
+  async #supersede ({ owner, vac, conversation: id }: TurnPlace, { id: own }: TaskRecord): Promise<void> {
+    for (const { task } of await this.#tasks.conversations?.open({ owner, vac, id }) ?? []) {
+      if (task?.id === own) return
+      if (task !== undefined) await this.#tasks.cancel(task.owner, task.id, 'another question of its conversation has taken its place')
     }
   }
 
@@ -185,7 +201,10 @@ class StoredRuns implements OwnRuns {
   }
 
   async delete (caller: RunCaller, vac: string, id: string): Promise<void> {
-    const { owner } = await this.#find(caller, vac, id)
+    await this.#remove((await this.#find(caller, vac, id)).owner, id)
+  }
+
+  async #remove (owner: string, id: string): Promise<void> {
     await this.#tasks.cancel(owner, id)
     await this.#tasks.delete(owner, id)
   }
@@ -193,7 +212,7 @@ class StoredRuns implements OwnRuns {
   async continue (caller: RunCaller, vac: string, id: string, text: string): Promise<Run> {
     const { owner } = await this.#find(caller, vac, id)
     const message = { id: randomUUID(), parts: [{ type: 'text' as const, text }] }
-    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { caller: callerFields(caller.principal) })
+    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { caller: callerFields(caller.principal) }, text)
     if (outcome === 'not-found') throw new NoSuchRunError()
     if (outcome === 'not-waiting') throw new RunNotWaitingError(viewRun(task).state)
     return viewRun(task)
@@ -206,10 +225,6 @@ function skillOf (vac: string): string {
 
 function keyOf ({ principal }: RunCaller): string {
   return runsOwner(principal?.owner)
-}
-
-function isBefore (a: TaskRecord, b: TaskRecord): boolean {
-  return a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.id < b.id)
 }
 
 /**

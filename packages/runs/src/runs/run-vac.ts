@@ -1,4 +1,4 @@
-import { isAnswer, type Answer, type Authenticate, type ChatTurn, type Log, type Principal, type StepView } from '@polyvac/core'
+import { isAnswer, isStep, type Answer, type Authenticate, type ChatTurn, type Conversations, type Log, type Principal, type StepView } from '@polyvac/core'
 import {
   askedBack, BoundLog, CallRecord, callerOfFields, currentCaller, failureOf, isLargeJson, releaseContext, traceTask, UnauthenticatedError, usageOf, VacInvalidResultError, vacOfSkill,
   vacsFor, yieldToEventLoop, type CallerFields, type ExposedVacs, type PlacedCall
@@ -7,7 +7,8 @@ import { isTaskError, type TaskContext, type TaskHandler, type TaskRecord } from
 import { AnswerWriter } from '../execute/stream-answer.js'
 import { toTurn } from '../conversation/earlier-turns.js'
 import { contextOf } from '../conversation/messages.js'
-import type { StoredFailure } from './errors.js'
+import { Turn, type TurnMetadata } from '../conversation/turn.js'
+import type { StoredFailure } from '../errors.js'
 import { ANSWER, FAILURE } from './run-view.js'
 
 /** What the store keeps of the question of a run. */
@@ -22,7 +23,7 @@ export interface RunInput {
 }
 
 /** What the store keeps of the request of a run. */
-export interface RunMetadata {
+export interface RunMetadata extends TurnMetadata {
   readonly protocol: string
   readonly requestId: string
   /** Undefined for callers without an identity. */
@@ -33,6 +34,7 @@ export interface RunMetadata {
 
 interface RunnerOptions {
   readonly vacs: ExposedVacs
+  readonly conversations: Conversations | undefined
   readonly authenticate: Authenticate | undefined
   readonly timeoutMs: number
   readonly log: Log
@@ -47,16 +49,18 @@ export function runVacs (options: RunnerOptions): TaskHandler {
     const vac = vacOfSkill(task.skill) ?? task.skill
     const log = new BoundLog(options.log, { runId: task.id, reqId: requestId })
     const record = new CallRecord({ vac, protocol, principal, taskId: task.id, attempt: context.attempt }, log)
+    const turn = new Turn(options.conversations, task, context.attempt)
     try {
       if (maker !== undefined && principal === undefined) throw new UnauthenticatedError()
-      const answer = await answerOf(task, context, { options, vac, principal, protocol, log, record })
+      const answer = await answerOf(task, context, { options, vac, principal, protocol, log, record, turn })
+      await turn.answer(answer)
       await writeAnswer(answer, context)
     } catch (err) {
       // the run was cancelled, or another worker executes it: no more event of this attempt is accepted
       if (context.stop.aborted || isTaskError(err)) throw err
       record.failed(err)
       failed(err)
-      await writeFailure(err, requestId, context, log)
+      await writeFailure(err, requestId, context, log, turn)
     } finally {
       record.end('run answered', 'run not answered')
     }
@@ -70,36 +74,50 @@ interface Running {
   readonly protocol: string
   readonly log: Log
   readonly record: CallRecord
+  readonly turn: Turn
 }
 
-async function answerOf (task: TaskRecord, context: TaskContext, { options, vac: name, principal, protocol, log, record }: Running): Promise<Answer> {
+async function answerOf (task: TaskRecord, context: TaskContext, { options, vac: name, principal, protocol, log, record, turn }: Running): Promise<Answer> {
   const vac = vacsFor(options.vacs, principal, log).get(name)
-  const { question, history, extra, timeoutMs = options.timeoutMs, isWhole } = task.input as RunInput
+  const { question, history: sent, extra, timeoutMs = options.timeoutMs, isWhole } = task.input as RunInput
+  const { steps } = task.metadata as unknown as RunMetadata
   const turns = task.messages.map(toTurn)
   const reply = task.turn === 0 ? undefined : turns.pop()
+  const stored = await turn.history()
+  const earlier: readonly ChatTurn[] = stored !== undefined
+    // the turns of this run are in the stored ones, too; a system message is no turn
+    ? [...sent.filter(({ role }) => role === 'system'), ...stored.turns]
+    : reply === undefined ? sent : [...sent, { role: 'user', content: question }, ...turns]
   const writer = new AnswerWriter(context, task.progress)
   const call: PlacedCall = {
     question: reply?.content ?? question,
-    history: reply === undefined ? history : [...history, { role: 'user', content: question }, ...turns],
+    history: earlier,
     extra: { ...extra, runId: task.id, attempt: context.attempt, conversation: contextOf(task) },
     signal: context.stop,
     timeoutMs,
     log,
     principal,
     protocol,
-    steps: (task.metadata as unknown as RunMetadata).steps,
-    // a failure to write comes again with the end
-    onStep: step => { writer.write(step).catch(() => {}) }
+    steps: steps ?? turn.steps,
+    onStep: step => {
+      turn.add(step)
+      // a failure to write comes again with the end
+      if (steps !== undefined) writer.write(step).catch(() => {})
+    }
   }
   try {
     if (isWhole && vac.asksOnce !== false) {
       const answer = record.answered(await vac.ask({ ...call, onProgress: progress => { writer.write(progress).catch(() => {}) } }))
       await writer.write(answer.answer)
-      return answer
+      return turn.withHistory(answer)
     }
     for await (const chunk of vac.stream(call)) {
       record.chunk(chunk)
-      if (typeof chunk !== 'string' && isAnswer(chunk)) return chunk
+      if (typeof chunk !== 'string' && isAnswer(chunk)) return turn.withHistory(chunk)
+      if (typeof chunk !== 'string' && isStep(chunk)) {
+        turn.add(chunk)
+        if (steps === undefined) continue
+      }
       await writer.write(chunk)
     }
     throw new VacInvalidResultError(JSON.stringify(name), 'no answer at all')
@@ -118,9 +136,10 @@ async function writeAnswer (answer: Answer, context: TaskContext): Promise<void>
   await context.emit({ state, artifact: { name: ANSWER, content: answer }, usage: usageOf(answer) })
 }
 
-async function writeFailure (err: unknown, requestId: string, context: TaskContext, log: Log): Promise<void> {
+async function writeFailure (err: unknown, requestId: string, context: TaskContext, log: Log, turn: Turn): Promise<void> {
   const { status, body: { error: { code, message } } } = failureOf(err, { id: requestId, headers: {} })
   if (status >= 500) log.error({ err, code }, 'a run failed')
   const failure: StoredFailure = { status, code, message }
+  await turn.fail(failure)
   await context.emit({ state: 'failed', error: { code, message }, artifact: { name: FAILURE, content: failure } })
 }

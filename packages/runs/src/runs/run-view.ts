@@ -1,40 +1,24 @@
 import type { Answer } from '@polyvac/core'
-import { vacOfSkill, type Run, type RunState } from '@polyvac/core/plugin'
-import type { TaskRecord, TaskState } from '@polyvac/tasks'
+import { vacOfSkill, type Run } from '@polyvac/core/plugin'
+import type { TaskRecord } from '@polyvac/tasks'
+import { runStateOf } from '../run-states.js'
 import { contextOf } from '../conversation/messages.js'
-import { failureError, RunCancelledError, type StoredFailure } from './errors.js'
+import { failureError, RunCancelledError, type StoredFailure } from '../errors.js'
 
 /** The artifact with the whole Answer of a turn. */
 export const ANSWER = 'answer'
 /** The artifact with the failure of a run. */
 export const FAILURE = 'failure'
 
-/** What runs and tasks call the same state. */
-const STATES: Readonly<Record<TaskState, RunState>> = {
-  submitted: 'queued',
-  working: 'running',
-  'input-required': 'input_required',
-  'auth-required': 'input_required',
-  completed: 'completed',
-  failed: 'failed',
-  canceled: 'cancelled',
-  rejected: 'failed'
-}
-
-/** The states of tasks that a state of runs stands for. */
-export function taskStatesOf (states: readonly RunState[]): TaskState[] {
-  return (Object.keys(STATES) as TaskState[]).filter(state => states.includes(STATES[state]))
-}
-
 /** A task as its callers see it. */
 export function viewRun (task: TaskRecord): Run {
   const { id, skill, state, createdAt, updatedAt, seq, artifacts } = task
-  const isAnswered = STATES[state] === 'completed' || STATES[state] === 'input_required'
+  const isAnswered = ['completed', 'input_required'].includes(runStateOf(state))
   return {
     id,
     vac: vacOfSkill(skill) ?? skill,
     conversation: contextOf(task),
-    state: STATES[state],
+    state: runStateOf(state),
     createdAt,
     updatedAt,
     seq,

@@ -13,6 +13,8 @@ export interface NewTurn {
   readonly question: string
   /** The number of a turn: it and the later ones are deleted before. */
   readonly from?: number | undefined
+  /** What was said before, for a conversation that begins with this turn. */
+  readonly earlier?: readonly ImportedTurn[] | undefined
   /** Refuses the question with TASK_TURN_IN_PROGRESS while another turn of the conversation has not ended. */
   readonly isExclusive?: boolean | undefined
 }
@@ -86,6 +88,10 @@ export interface ConversationRecords {
   list (owner: string, vac: string, page: { readonly limit: number, readonly cursor?: string | undefined }): Promise<{ readonly conversations: ConversationRow[], readonly nextCursor?: string }>
   /** Latest turns first. */
   turns (key: ConversationKey, query?: TurnQuery): Promise<TurnRow[]>
+  /** The number of the turn with an id. */
+  numberOf (key: ConversationKey, turnId: string): Promise<number | undefined>
+  /** All turns without their answers and contents, in their order. */
+  questions (key: ConversationKey): Promise<TurnRow[]>
   /** Turns that have not ended, without their contents, in their order. */
   open (key: ConversationKey): Promise<TurnRow[]>
   history (key: ConversationKey, query: HistoryQuery): Promise<ConversationHistory>

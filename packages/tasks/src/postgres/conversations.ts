@@ -1,6 +1,6 @@
 import type { ConversationHistory, ConversationKey } from '../contract/conversation-records.js'
 import {
-  CONVERSATION, DELETED_AT_ONCE, isCounted, ownerLimits, titleOf, TURN, turnBytes, turnId, turnsWithin,
+  CONVERSATION, DELETED_AT_ONCE, isCounted, ownerLimits, QUESTION, titleOf, TURN, turnBytes, turnId, turnsWithin,
   type ConversationLimits, type ConversationTable, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
 } from '../store/conversations.js'
 import { isName } from '../basics/names.js'
@@ -34,7 +34,9 @@ export class Conversations implements ConversationTable {
       page: `SELECT ${CONVERSATION} FROM ${conversation} WHERE owner = $1 AND vac = $2 AND (updated_at, key) < ($3, $4) ORDER BY updated_at DESC, key DESC LIMIT $5`,
       turns: `SELECT ${TURN} FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
       sizes: `SELECT seq, (length(question) + coalesce(length(answer), 0) + coalesce(length(content), 0))::int AS chars FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
-      open: `SELECT ${TURN.replace('answer, content', 'NULL AS answer, NULL AS content')} FROM ${turn} WHERE conversation = $1 AND ended_at IS NULL ORDER BY seq`,
+      numberOf: `SELECT seq FROM ${turn} WHERE conversation = $1 AND id = $2`,
+      questions: `SELECT ${QUESTION} FROM ${turn} WHERE conversation = $1 ORDER BY seq`,
+      open: `SELECT ${QUESTION} FROM ${turn} WHERE conversation = $1 AND ended_at IS NULL ORDER BY seq`,
       isOpen: `SELECT 1 FROM ${turn} WHERE conversation = (SELECT key FROM ${conversation} WHERE ${of}) AND ended_at IS NULL LIMIT 1`,
       history: `SELECT seq, question, answer FROM (SELECT seq, question, answer, sum(length(question) + length(answer)) OVER (ORDER BY seq DESC) AS total
         FROM (SELECT seq, question, answer FROM ${turn} WHERE conversation = $1 AND seq < $2 AND answer IS NOT NULL ORDER BY seq DESC LIMIT $3) l) h WHERE total <= $4 ORDER BY seq`,
@@ -92,6 +94,14 @@ export class Conversations implements ConversationTable {
     return turnsWithin(rows, chars)
   }
 
+  async numberOf ({ key }: StoredConversation, id: string): Promise<number | undefined> {
+    return isName(id) ? (await this.#connection.run<{ seq: number }>(this.#sql.numberOf, [key, id]))[0]?.seq : undefined
+  }
+
+  async questions ({ key }: StoredConversation): Promise<StoredTurn[]> {
+    return await this.#connection.run<StoredTurn>(this.#sql.questions, [key], 'questions')
+  }
+
   async open ({ key }: StoredConversation): Promise<StoredTurn[]> { return await this.#connection.run<StoredTurn>(this.#sql.open, [key], 'open turns') }
 
   async history ({ key }: StoredConversation, before: number, limit: number, chars: number): Promise<ConversationHistory> {
@@ -116,7 +126,8 @@ export class Conversations implements ConversationTable {
   async begin (session: Session, rows: readonly BegunRow[]): Promise<void> {
     const groups = new Map<string, BegunRow[]>()
     for (const row of rows) {
-      const { owner, vac, id, from } = row.turn
+      const { owner, vac, id, from, earlier } = row.turn
+      if (earlier.length > 0) await this.#importIn(session, row.turn, titleOf(earlier[0]!.question), earlier)
       if (from !== undefined) await this.#dropFrom(session, row.turn, from)
       const name = JSON.stringify([owner, vac, id])
       groups.set(name, [...groups.get(name) ?? [], row])
@@ -159,17 +170,19 @@ export class Conversations implements ConversationTable {
     return isName(id) && (await this.#connection.run(this.#sql.delete, [owner, vac, id])).length > 0
   }
 
-  async import ({ owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[]): Promise<boolean> {
+  async import (...args: [key: ConversationKey, title: string, turns: readonly ImportedRow[]]): Promise<boolean> {
+    return await this.#connection.transaction(async transaction => await this.#importIn(transaction, ...args))
+  }
+
+  async #importIn (session: Session, { owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[]): Promise<boolean> {
     const bytes = turns.reduce((sum, { question, answer, content }) => sum + turnBytes(question, answer, content), 0)
     const now = this.#connection.now()
-    return await this.#connection.transaction(async transaction => {
-      const [row] = await transaction.run<{ key: number }>(this.#sql.create, [owner, vac, id, title, turns[0]?.created_at ?? now, now, turns.length, bytes])
-      if (row === undefined) return false
-      await this.#addTurns(transaction, turns.map(({ id, question, answer, content, state, created_at: at, ended_at: endedAt }, i) =>
-        ({ conversation: row.key, seq: i + 1, id, task: null, taskOwner: null, n: 0, question, answer, content, state, at, endedAt })))
-      if (isCounted(bytes)) await this.#trim(transaction, owner)
-      return true
-    })
+    const [row] = await session.run<{ key: number }>(this.#sql.create, [owner, vac, id, title, turns[0]?.created_at ?? now, now, turns.length, bytes])
+    if (row === undefined) return false
+    await this.#addTurns(session, turns.map(({ id, question, answer, content, state, created_at: at, ended_at: endedAt }, i) =>
+      ({ conversation: row.key, seq: i + 1, id, task: null, taskOwner: null, n: 0, question, answer, content, state, at, endedAt })))
+    if (isCounted(bytes)) await this.#trim(session, owner)
+    return true
   }
 
   /** Deletes some conversations that had no question since `before`; resolves to their number. */

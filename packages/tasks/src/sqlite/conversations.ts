@@ -3,7 +3,7 @@ import { TurnInProgressError } from '../basics/errors.js'
 import type { ConversationHistory, ConversationKey } from '../contract/conversation-records.js'
 import type { TaskState } from '../contract/task.js'
 import {
-  CONVERSATION, DELETED_AT_ONCE, isCounted, ownerLimits, titleOf, TURN, turnBytes, turnId, turnsWithin,
+  CONVERSATION, DELETED_AT_ONCE, isCounted, ownerLimits, QUESTION, titleOf, TURN, turnBytes, turnId, turnsWithin,
   type ConversationLimits, type ConversationTable, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
 } from '../store/conversations.js'
 import type { PreparedTurn } from '../store/new-task.js'
@@ -35,7 +35,9 @@ export class Conversations {
         VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`),
       next: database.prepare('UPDATE conversation SET updated_at = ?, turns = turns + 1, last = last + 1, bytes = bytes + ? WHERE key = ? RETURNING key, last, turns'),
       turns: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq < ? ORDER BY seq DESC LIMIT ?`),
-      open: database.prepare(`SELECT ${TURN.replace('answer, content', 'NULL AS answer, NULL AS content')} FROM turn WHERE conversation = ? AND ended_at IS NULL ORDER BY seq`),
+      numberOf: database.prepare('SELECT seq FROM turn WHERE conversation = ? AND id = ?'),
+      questions: database.prepare(`SELECT ${QUESTION} FROM turn WHERE conversation = ? ORDER BY seq`),
+      open: database.prepare(`SELECT ${QUESTION} FROM turn WHERE conversation = ? AND ended_at IS NULL ORDER BY seq`),
       isOpen: database.prepare(`SELECT 1 FROM turn WHERE conversation = (SELECT key FROM conversation WHERE ${of}) AND ended_at IS NULL LIMIT 1`),
       history: database.prepare(`SELECT seq, question, answer FROM (SELECT seq, question, answer, sum(length(question) + length(answer)) OVER (ORDER BY seq DESC) AS total
         FROM (SELECT seq, question, answer FROM turn WHERE conversation = ? AND seq < ? AND answer IS NOT NULL ORDER BY seq DESC LIMIT ?)) WHERE total <= ? ORDER BY seq`),
@@ -71,6 +73,10 @@ export class Conversations {
     return turnsWithin(this.#sql.turns.iterate<StoredTurn>(key, before, limit), chars)
   }
 
+  numberOf ({ key }: StoredConversation, id: string): number | undefined { return this.#sql.numberOf.column<number>(key, id)[0] }
+
+  questions ({ key }: StoredConversation): StoredTurn[] { return this.#sql.questions.all<StoredTurn>(key) }
+
   open ({ key }: StoredConversation): StoredTurn[] { return this.#sql.open.all<StoredTurn>(key) }
 
   history ({ key }: StoredConversation, before: number, limit: number, chars: number): ConversationHistory {
@@ -93,7 +99,8 @@ export class Conversations {
 
   /** Adds the first turn of a new task. */
   begin (turn: PreparedTurn, { task, taskOwner, state, at }: BegunTurn): void {
-    const { owner, vac, id, question, from } = turn
+    const { owner, vac, id, question, from, earlier } = turn
+    if (earlier.length > 0) this.import(turn, titleOf(earlier[0]!.question), earlier, at)
     if (from !== undefined) this.#dropFrom(turn, from)
     const bytes = turnBytes(question)
     const row = this.#sql.begin.get<StoredConversation>(owner, vac, id, titleOf(question), at, at, bytes)
@@ -181,6 +188,8 @@ export function conversationTable (commit: GroupCommit, talks: Conversations): C
     find: key => talks.find(key),
     page: (...args) => talks.page(...args),
     turns: (...args) => talks.turns(...args),
+    numberOf: (...args) => talks.numberOf(...args),
+    questions: row => talks.questions(row),
     open: row => talks.open(row),
     history: (...args) => talks.history(...args),
     turnOf: (...args) => talks.turnOf(...args),

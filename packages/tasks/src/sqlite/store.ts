@@ -196,7 +196,8 @@ class SqliteTaskStore implements TaskStore {
     let counted = false
     const fold = newFold(prepared, place?.claim)
     const record = fold.record()
-    const isNew = idem === null && task.id === undefined
+    // a turn may be refused, and its handler reads the turns before it
+    const isNew = idem === null && task.id === undefined && turn === undefined
     let attempt: Promise<TaskRecord | undefined> | undefined
     try {
       const written = commit.write(() => {

@@ -1,6 +1,6 @@
 import { standsForMany } from '../basics/owner-share.js'
 import { MAX_EVENT_CHARS, toJson } from '../log/task-updates.js'
-import type { ConversationHistory, ConversationKey, ConversationRecords, ConversationRow, TurnRow } from '../contract/conversation-records.js'
+import type { ConversationHistory, ConversationKey, ConversationRecords, ConversationRow, ImportedTurn, TurnRow } from '../contract/conversation-records.js'
 import type { TaskState } from '../contract/task.js'
 import { decodeCursor, encodeCursor } from './task-query.js'
 
@@ -56,6 +56,11 @@ export interface FoundTurn { readonly row: StoredTurn, readonly conversation: Co
 
 export type ImportedRow = Omit<StoredTurn, 'seq' | 'task' | 'task_owner'>
 
+/** @throws TASK_TOO_LARGE */
+export function importedRow ({ id, question, answer, content, state, createdAt, endedAt }: ImportedTurn): ImportedRow {
+  return { id, question, answer: answer ?? null, content: content === undefined ? null : contentText(content), state, created_at: createdAt, ended_at: endedAt ?? null }
+}
+
 type Awaitable<T> = T | Promise<T>
 
 /** What each store does with its rows. */
@@ -64,6 +69,8 @@ export interface ConversationTable {
   page (owner: string, vac: string, before: readonly [number, number], limit: number): Awaitable<StoredConversation[]>
   turns (row: StoredConversation, before: number, limit: number, chars: number): Awaitable<StoredTurn[]>
   turnOf (task: string, n: number): Awaitable<FoundTurn | undefined>
+  numberOf (row: StoredConversation, id: string): Awaitable<number | undefined>
+  questions (row: StoredConversation): Awaitable<StoredTurn[]>
   open (row: StoredConversation): Awaitable<StoredTurn[]>
   history (row: StoredConversation, before: number, limit: number, chars: number): Awaitable<ConversationHistory>
   answer (task: string, n: number, attempt: number, answer: string | null, content: string): Promise<void>
@@ -74,6 +81,7 @@ export interface ConversationTable {
 
 export const CONVERSATION = 'key, id, title, created_at, updated_at, turns, last'
 export const TURN = 'seq, id, task, task_owner, question, answer, content, state, created_at, ended_at'
+export const QUESTION = TURN.replace('answer, content', 'NULL AS answer, NULL AS content')
 
 /** The first question as a title: one line, shortened at a word. */
 export function titleOf (question: string): string {
@@ -160,6 +168,14 @@ export function conversationRecords (opened: () => ConversationTable): Conversat
       const found = await opened().turnOf(taskId, turn)
       return found && { ...viewTurn(found.row), conversation: found.conversation }
     },
+    async numberOf (key, turnId) {
+      const row = await opened().find(key)
+      return row && await opened().numberOf(row, turnId)
+    },
+    async questions (key) {
+      const row = await opened().find(key)
+      return row === undefined ? [] : (await opened().questions(row)).map(viewTurn)
+    },
     async open (key) {
       const row = await opened().find(key)
       return row === undefined ? [] : (await opened().open(row)).map(viewTurn)
@@ -172,8 +188,7 @@ export function conversationRecords (opened: () => ConversationTable): Conversat
     async rename (key, title) { return await opened().rename(key, title) },
     async delete (key) { return await opened().delete(key) },
     async import (key, { title, turns }) {
-      return await opened().import(key, title, turns.map(({ id, question, answer = null, content, state, createdAt, endedAt }) =>
-        ({ id, question, answer, content: content === undefined ? null : contentText(content), state, created_at: createdAt, ended_at: endedAt ?? null })))
+      return await opened().import(key, title, turns.map(importedRow))
     }
   }
 }

@@ -1,16 +1,11 @@
 import type { RunCaller, Runs } from '@polyvac/core'
-import { mayAdminister } from '@polyvac/core/plugin'
+import { runCallerOf } from '@polyvac/core/plugin'
 import type { FastifyRequest } from 'fastify'
-import { RunsNotConfiguredError } from '../errors.js'
-import type { CallerRuns } from '../protocol.js'
+import { ConversationsNotKeptError, RunsNotConfiguredError } from '../errors.js'
+import type { CallerConversations, CallerRuns } from '../protocol.js'
 import type { Served } from './served.js'
 
-/** The caller of a request, as runs know it. */
-export function runCallerOf ({ principalOf }: Served, request: FastifyRequest): RunCaller {
-  const principal = principalOf(request)
-  const isAdmin = mayAdminister(request, principal)
-  return { principal, isLocal: principal === undefined && isAdmin, isAdmin }
-}
+export function callerOf ({ principalOf }: Served, request: FastifyRequest): RunCaller { return runCallerOf(request, principalOf(request)) }
 
 /** @throws RUNS_NOT_CONFIGURED */
 export function requireRuns ({ runs }: Served): Runs {
@@ -21,11 +16,25 @@ export function requireRuns ({ runs }: Served): Runs {
 /** The runs of the caller of a request. @throws RUNS_NOT_CONFIGURED */
 export function callerRuns (served: Served, request: FastifyRequest): CallerRuns {
   const runs = requireRuns(served)
-  const caller = runCallerOf(served, request)
+  const caller = callerOf(served, request)
   return {
     list: async query => await runs.list(caller, query),
     get: async (vac, id) => await runs.get(caller, vac, id),
     cancel: async (vac, id) => await runs.cancel(caller, vac, id),
     delete: async (vac, id) => { await runs.delete(caller, vac, id) }
+  }
+}
+
+/** The conversations of the caller of a request. @throws RUNS_NOT_CONFIGURED, CONVERSATIONS_NOT_KEPT */
+export function callerConversations (served: Served, request: FastifyRequest): CallerConversations {
+  const { conversations } = requireRuns(served)
+  if (conversations === undefined) throw new ConversationsNotKeptError()
+  const caller = callerOf(served, request)
+  return {
+    list: async (...args) => await conversations.list(caller, ...args),
+    get: async (...args) => await conversations.get(caller, ...args),
+    rename: async (...args) => await conversations.rename(caller, ...args),
+    delete: async (...args) => { await conversations.delete(caller, ...args) },
+    import: async (...args) => await conversations.import(caller, ...args)
   }
 }

@@ -4,7 +4,7 @@ import { joinTexts } from '@polyvac/core/protocol'
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Asked, Followed, StreamFormat, WholeFormat } from '../protocol.js'
-import { requireRuns, runCallerOf } from './caller-runs.js'
+import { callerOf, requireRuns } from './caller-runs.js'
 import { sendFrames } from './send-frames.js'
 import type { Served } from './served.js'
 
@@ -13,7 +13,7 @@ import type { Served } from './served.js'
  * Without runs a key means nothing, as in services that do not know the header.
  */
 export function isDurable ({ runs }: Served, request: FastifyRequest, { background, conversation }: Asked): boolean {
-  return background !== undefined || (runs !== undefined && (conversation !== undefined || keyOf(request) !== undefined))
+  return background !== undefined || conversation !== undefined || (runs !== undefined && keyOf(request) !== undefined)
 }
 
 /**
@@ -22,8 +22,8 @@ export function isDurable ({ runs }: Served, request: FastifyRequest, { backgrou
  */
 export async function answerDurably (served: Served, request: FastifyRequest, reply: FastifyReply, asked: Asked): Promise<object | undefined> {
   const runs = requireRuns(served)
-  const caller = runCallerOf(served, request)
-  const { vac, question, history, extra, timeoutMs = served.timeoutMs, format, conversation, background } = asked
+  const caller = callerOf(served, request)
+  const { vac, question, history, extra, timeoutMs = served.timeoutMs, format, conversation, sendsAll, store, background } = asked
   const key = keyOf(request)
   const steps = stepsFor(vac.config, asked.steps === true, () => caller.isAdmin)
   const { signal, end } = served.streams.begin(reply)
@@ -38,6 +38,8 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
       requestId: request.id,
       isWhole: 'toBody' in format,
       conversation,
+      sendsAll,
+      store,
       steps,
       key: key === undefined ? undefined : { name: key, request: digestOf(request) },
       other: 'refuse'
@@ -80,7 +82,7 @@ export async function followRun (served: Served, request: FastifyRequest, reply:
   const runs: Runs = requireRuns(served)
   const { signal, end } = served.streams.begin(reply)
   try {
-    await sendItems(served, request, reply, { items: runs.follow(runCallerOf(served, request), vac.name, id, after, signal), format, signal, hasCursor: true })
+    await sendItems(served, request, reply, { items: runs.follow(callerOf(served, request), vac.name, id, after, signal), format, signal, hasCursor: true })
   } finally {
     end()
   }

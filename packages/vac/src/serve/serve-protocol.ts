@@ -56,7 +56,9 @@ function handlerOf (served: Served, route: ProtocolRoute): RouteHandlerMethod {
   if ('read' in route) {
     return async (request, reply) => {
       const body = await route.read(new ServedRequest(served, request))
-      return body ?? reply.code(204).send()
+      if (body === undefined) return reply.code(204).send()
+      if (route.status !== undefined) reply.code(route.status)
+      return body
     }
   }
   if ('follow' in route) return async (request, reply) => await followRun(served, request, reply, route.follow(new ServedRequest(served, request)))

@@ -2,8 +2,8 @@ import { quoteName, VacNotFoundError, vacRemedy } from '@polyvac/core/plugin'
 import type { ExposedVacs } from '@polyvac/core/protocol'
 import type { Vac } from '@polyvac/core'
 import type { FastifyRequest } from 'fastify'
-import type { CallerRuns, ChatRequest } from '../protocol.js'
-import { callerRuns } from './caller-runs.js'
+import type { CallerConversations, CallerRuns, ChatRequest } from '../protocol.js'
+import { callerConversations, callerRuns } from './caller-runs.js'
 import type { Served } from './served.js'
 import { noSuchPath } from './unknown-paths.js'
 
@@ -24,6 +24,8 @@ export class ServedRequest implements ChatRequest {
   get vacs (): ExposedVacs { return this.#served.vacsOf(this.#request) }
 
   get runs (): CallerRuns { return callerRuns(this.#served, this.#request) }
+
+  get conversations (): CallerConversations { return callerConversations(this.#served, this.#request) }
 
   /** The request that lists the VACs, with the prefix of the application. */
   get #list (): string {

@@ -1,9 +1,10 @@
-import { Answer, ErrorBody, normaliseHistory, type Vac } from '@polyvac/core'
-import { MemorySearchResult, takeSteps, vacInfo, type MemorySearchInput } from '@polyvac/core/protocol'
+import { Answer, ErrorBody, isAnswer, normaliseHistory, type Vac } from '@polyvac/core'
+import { InvalidRequestError, MemorySearchResult, takeSteps, vacInfo, type MemorySearchInput } from '@polyvac/core/protocol'
 import {
   acceptedType, askRoute, EVENT_STREAM, readRoute, searchRoute, VectorName, type Asked, type ChatProtocol, type ChatRequest, type StreamFormat, type WholeFormat
 } from '../../protocol.js'
 import { bareTextFrames, eventFrames, lineFrames, textFrames } from './frames.js'
+import { conversationRoutes } from './conversations.js'
 import { backgroundOf, runRoutes } from './runs.js'
 import { RunStarted } from './run-schemas.js'
 import { SearchBody, SearchQuery, VacList, VacQuery, VacStreamQuery } from './schemas.js'
@@ -92,7 +93,8 @@ const routes = [
     search: ({ vac, params, body }) => ({ vac: vac(params.vector_name), input: toInput(body) })
   }),
 
-  ...runRoutes
+  ...runRoutes,
+  ...conversationRoutes
 ]
 
 /** A question whose answer is streamed as a media type; undefined for text. */
@@ -114,9 +116,29 @@ function formatOf (type: string | undefined, wait: number | undefined, only: boo
 
 function toAsked (vac: Vac, question: string, history: unknown, extra: Record<string, unknown>, timeoutMs: number | undefined,
   format: Asked['format'], background: Asked['background']): Asked {
-  const conversation = extra.conversation_id as string | undefined
+  const conversation = extra.conversation_id as string | null | undefined ?? undefined
+  const turns = normaliseHistory(history)
   const steps = takeSteps(extra)
-  return { vac, question: question.trim(), history: normaliseHistory(history), extra, timeoutMs, steps, format, conversation, background }
+  const asked: Asked = { vac, question: question.trim(), history: turns, extra, timeoutMs, steps, format, background }
+  if (conversation === undefined && background === undefined) return asked
+  if (conversation !== undefined && turns.length > 0) throw new InvalidRequestError([{ path: 'body/chat_history', message: 'is ambiguous next to conversation_id, whose turns are the history; leave one of them out' }])
+  const store = extra.store !== false
+  if (!store) delete extra.store
+  return conversation === undefined ? { ...asked, store } : inConversation({ ...asked, conversation, store })
+}
+
+/** The same with the id of the conversation in the result object. */
+function inConversation (asked: Asked): Asked {
+  const { format } = asked
+  let id: string | undefined
+  const withId = (answer: Answer): Answer => ({ ...answer, conversation_id: id })
+  return {
+    ...asked,
+    identify: run => { id = run.conversation },
+    format: 'toBody' in format
+      ? { toBody: (answer, steps) => format.toBody(withId(answer), steps) }
+      : { ...format, encode: (chunk, seq) => format.encode(typeof chunk !== 'string' && isAnswer(chunk) ? withId(chunk) : chunk, seq) }
+  }
 }
 
 /** Polyvac's own routes. Errors are `{ error: { code, message, requestId } }`. */

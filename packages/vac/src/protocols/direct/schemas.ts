@@ -1,5 +1,6 @@
 import { ChatHistory, VacInfo } from '@polyvac/core'
 import { MemorySearchInput, NOT_BLANK } from '@polyvac/core/protocol'
+import { ConversationId } from './conversation-schemas.js'
 import { Type, type Static } from '@sinclair/typebox'
 
 /** Body of POST /vac/<vector_name>. Further fields go to the interpreter as keyword arguments. */
@@ -7,7 +8,8 @@ export const VacQuery = Type.Object({
   user_input: Type.String({ pattern: NOT_BLANK, description: 'the question' }),
   chat_history: Type.Optional(Type.Union([ChatHistory, Type.Null()])),
   background: Type.Optional(Type.Boolean({ description: 'answer 202 at once; the answer is a run that goes on without its reader' })),
-  conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'the conversation of the question, where answers are kept' })),
+  conversation_id: Type.Optional(Type.Union([ConversationId, Type.Null()])),
+  store: Type.Optional(Type.Unknown({ description: '`false` leaves the question and its answer out of the conversation; any other value goes to the interpreter' })),
   steps: Type.Optional(Type.Unknown({ description: '`true` asks for the steps of the answer; any other value goes to the interpreter' }))
 }, { $id: 'VacQuery', title: 'VacQuery', additionalProperties: true })
 export type VacQuery = Static<typeof VacQuery>

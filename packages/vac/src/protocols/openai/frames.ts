@@ -12,6 +12,7 @@ export interface ChatQuestion {
   readonly extra: Record<string, unknown>
   /** Whether the request asks for steps: it gets the reasoning. */
   readonly steps: boolean
+  readonly conversation: string | undefined
 }
 
 /**
@@ -21,7 +22,7 @@ export interface ChatQuestion {
  */
 export function toQuestion (body: ChatCompletionRequest, takes: readonly string[] = []): ChatQuestion {
   checkParameters(body, takes)
-  const { model, messages, stream, stream_options: options, n, ...parameters } = body
+  const { model, messages, stream, stream_options: options, n, conversation_id: conversation, ...parameters } = body
   const steps = takeSteps(parameters)
   const unknown = messages.findIndex(({ role }) => !isRole(role))
   if (unknown !== -1) {
@@ -40,21 +41,24 @@ export function toQuestion (body: ChatCompletionRequest, takes: readonly string[
   const turns = messages.filter(({ content }, i) => i !== last && content !== null && content !== undefined)
   // an interpreter that takes tools or images needs the messages themselves
   const openai = takes.length === 0 ? parameters : { ...parameters, messages }
-  return { question: question.trim(), history: normaliseHistory(turns), extra: { ...parameters, openai, request: openai }, steps }
+  return { question: question.trim(), history: normaliseHistory(turns), extra: { ...parameters, openai, request: openai }, steps, conversation: conversation ?? undefined }
 }
 
 /** One completion: the fields that all its chunks share. */
 export class Completion {
   id = `chatcmpl-${randomUUID()}`
   created = Math.floor(Date.now() / 1000)
+  /** Set where the request names one. */
+  conversation: string | undefined
 
   /** @param callsTools whether the answer may call tools of the request */
   constructor (readonly model: string, readonly question: ChatQuestion, readonly callsTools = false) {}
 
   /** Takes the id and the time of the run that the completion is: its repetition has the same. */
-  readonly identify = ({ id, createdAt }: Run): void => {
+  readonly identify = ({ id, createdAt, conversation }: Run): void => {
     this.id = `chatcmpl-${id}`
     this.created = Math.floor(createdAt / 1000)
+    if (this.question.conversation !== undefined) this.conversation = conversation
   }
 
   whole (answer: Answer, steps: readonly Step[] = []): ChatCompletion {
@@ -78,7 +82,8 @@ export class Completion {
         finish_reason: calls.length === 0 ? 'stop' : 'tool_calls'
       }],
       usage: this.#usage(answer, answer.answer.length),
-      source_documents: answer.source_documents
+      source_documents: answer.source_documents,
+      ...this.conversation !== undefined && { conversation_id: this.conversation }
     }
   }
 
@@ -123,9 +128,9 @@ export class Completion {
   }
 
   #event (choices: object[], documents?: unknown[], usage?: Usage): string {
-    const { id, created, model } = this
+    const { id, created, model, conversation } = this
     // field by field: an object spread for each piece of text is slow
-    return eventText({ data: { id, object: 'chat.completion.chunk', created, model, choices, source_documents: documents, usage } })
+    return eventText({ data: { id, object: 'chat.completion.chunk', created, model, choices, source_documents: documents, usage, conversation_id: conversation } })
   }
 
   /** The interpreter's count (`metadata.usage`), otherwise an estimate with `estimated: true`. */

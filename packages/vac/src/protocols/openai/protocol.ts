@@ -70,17 +70,18 @@ function modelOf ({ model = '' }: ChatCompletionRequest): string {
 
 function complete (vac: Vac, body: ChatCompletionRequest): Asked {
   const asked = toQuestion(body, vac.takes)
-  const { question, history, extra, steps } = asked
+  const { question, history, extra, steps, conversation } = asked
+  const kept = { conversation, sendsAll: true, store: body.store !== false }
   const completion = new Completion(vac.name, asked, mayCallTools(body, vac.takes ?? []))
   const { identify } = completion
-  if (body.stream !== true) return { vac, question, history, extra, steps, identify, format: { toBody: (answer, taken) => completion.whole(answer, taken) } }
+  if (body.stream !== true) return { vac, question, history, extra, steps, identify, ...kept, format: { toBody: (answer, taken) => completion.whole(answer, taken) } }
   const format = {
     type: EVENT_STREAM,
     encode: completion.encoder(body.stream_options?.include_usage === true),
     end: DONE,
     toFailure: failureEvent
   }
-  return { vac, question, history, extra, steps, identify, format }
+  return { vac, question, history, extra, steps, identify, ...kept, format }
 }
 
 function failureEvent (failure: Parameters<typeof toOpenAiError>[0]): string {

@@ -17,6 +17,8 @@ export const ChatCompletionRequest = Type.Object({
     Type.Object({ include_usage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])) }, { additionalProperties: true }), Type.Null()
   ])),
   n: Type.Optional(Type.Union([Type.Literal(1), Type.Null()], { description: 'a VAC gives one answer' })),
+  store: Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: '`false` leaves the question and its answer out of the conversation' })),
+  conversation_id: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 256 }), Type.Null()], { description: 'not of OpenAI: the conversation; the service keeps its turns' })),
   steps: Type.Optional(Type.Unknown({ description: 'not of OpenAI: `true` asks for the reasoning, as `reasoning_content`; any other value goes to the interpreter' }))
 }, { $id: 'ChatCompletionRequest', title: 'ChatCompletionRequest', additionalProperties: true })
 export type ChatCompletionRequest = Static<typeof ChatCompletionRequest>
@@ -54,7 +56,8 @@ export const ChatCompletion = Type.Object({
     finish_reason: Type.Union([Type.Literal('stop'), Type.Literal('tool_calls')])
   })),
   usage: Usage,
-  source_documents: Type.Array(Type.Unknown(), { description: 'not of OpenAI: the sources of the answer' })
+  source_documents: Type.Array(Type.Unknown(), { description: 'not of OpenAI: the sources of the answer' }),
+  conversation_id: Type.Optional(Type.String({ description: 'not of OpenAI: the conversation, where the request names one' }))
 }, { $id: 'ChatCompletion', title: 'ChatCompletion' })
 export type ChatCompletion = Static<typeof ChatCompletion>
 

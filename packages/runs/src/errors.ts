@@ -2,6 +2,10 @@ import { createError } from '@polyvac/core/plugin'
 
 export const NoSuchRunError = createError<[]>('RUN_NOT_FOUND',
   'this caller has no run with this id, or the store has deleted it; GET /vac/<name>/runs lists the runs of this caller', 404)
+export const NoSuchConversationError = createError<[]>('CONVERSATION_NOT_FOUND',
+  'this caller has no conversation with this id, or the store has deleted it; leave the id out to begin one', 404)
+export const ConversationsNotKeptError = createError<[string]>('CONVERSATIONS_NOT_KEPT',
+  'conversations are not kept here: %s; leave the id out, and send the earlier turns as the history', 501, { expose: true })
 export const RunInProgressError = createError<[string]>('RUN_IN_PROGRESS',
   'the conversation %s has an answer in progress; wait for it, or cancel its run', 409)
 export const RunNotWaitingError = createError<[string]>('RUN_NOT_WAITING',

@@ -1,0 +1,20 @@
+import { randomBytes } from 'node:crypto'
+import type { RunCaller } from '../vac/run-caller.js'
+
+/** 128 random bits, which no caller can guess. */
+const SERVICE_ID = /^conv_[A-Za-z0-9_-]{22}$/
+
+/** An id of a conversation that the service begins. */
+export function newConversationId (): string { return `conv_${randomBytes(16).toString('base64url')}` }
+
+/**
+ * The one decision about the id of a conversation that a caller names:
+ * - `existing`: the service made it; who has it may use it, and for any other owner than its own it does not exist.
+ * - `own`: the caller made it, and it is one of its conversations, or begins one.
+ * - `none`: unknown callers on other machines share one owner, so an id that one of them made could be that of another;
+ *   nothing is kept under it.
+ */
+export function conversationAccess ({ principal, isLocal }: Pick<RunCaller, 'principal' | 'isLocal'>, id: string): 'existing' | 'own' | 'none' {
+  if (SERVICE_ID.test(id)) return 'existing'
+  return principal !== undefined || isLocal ? 'own' : 'none'
+}

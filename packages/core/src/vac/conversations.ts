@@ -1,0 +1,122 @@
+import type { RunCaller, RunState } from './run-caller.js'
+import type { SourceDocument } from './schemas.js'
+import type { Step, StepOf } from './step.js'
+import type { Answer, ChatTurn } from './vac.js'
+
+/** A conversation of one owner with one VAC, as its caller reads it. Times are milliseconds since 1970. */
+export interface ConversationHead {
+  readonly id: string
+  /** The first question, shortened, or what its owner has called it. */
+  readonly title: string
+  readonly createdAt: number
+  /** The time of the last question, answer or change of the title. */
+  readonly updatedAt: number
+  readonly turnCount: number
+}
+
+/** A question with its answer. */
+export interface ConversationTurn {
+  readonly id: string
+  readonly question: string
+  /** Undefined where there is none: it is not there yet, it failed, or it was cancelled. */
+  readonly answer?: string | undefined
+  readonly sourceDocuments: readonly SourceDocument[]
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  readonly steps: readonly Step[]
+  readonly files: readonly StepOf<'file'>['file'][]
+  readonly state: RunState
+  readonly createdAt: number
+  /** From the question to the answer, in ms. */
+  readonly durationMs?: number | undefined
+  /** Why it failed. */
+  readonly error?: { readonly code: string, readonly message: string } | undefined
+}
+
+export interface Conversation extends ConversationHead {
+  /** In the order of the questions. */
+  readonly turns: readonly ConversationTurn[]
+  /** Earlier turns than these: the id of the first of them is where they end. */
+  readonly hasEarlier: boolean
+}
+
+/** A conversation that its owner has exported, from this service or from another one. */
+export interface ConversationExport {
+  readonly id?: string | undefined
+  readonly title?: string | undefined
+  readonly turns: readonly (Pick<ConversationTurn, 'question' | 'answer' | 'createdAt'> & Partial<Omit<ConversationTurn, 'question' | 'answer' | 'createdAt'>>)[]
+}
+
+/** A question that is to become a turn. */
+export interface TurnQuestion {
+  readonly vac: string
+  readonly question: string
+  /** The conversation that the caller names; undefined begins one. */
+  readonly conversation?: string | undefined
+  /** What the client has sent before the question: a conversation that begins with it has its turns. */
+  readonly sent: readonly ChatTurn[]
+  /**
+   * Whether the client always sends the whole conversation: at the first question that differs from the stored one, or
+   * that is asked again, the stored conversation goes on anew.
+   */
+  readonly sendsAll?: boolean | undefined
+  /** Whether another question of the conversation that has no answer yet refuses this one. */
+  readonly isExclusive?: boolean | undefined
+}
+
+/** Where a question goes, as the store takes it with its task. */
+export interface TurnPlace {
+  /** The owner of the conversation in the store. */
+  readonly owner: string
+  readonly vac: string
+  readonly conversation: string
+  readonly question: string
+  /** The number of a stored turn: it and the later ones are dropped for the question. */
+  readonly from?: number | undefined
+  /** The tasks of those turns. */
+  readonly dropped?: readonly { readonly owner: string, readonly id: string }[] | undefined
+  /** What was said before, in a conversation that begins with the question. */
+  readonly sent: readonly ChatTurn[]
+  readonly isExclusive?: boolean | undefined
+}
+
+/** The task of a turn. */
+export interface TurnTask {
+  readonly id: string
+  readonly turn: number
+  readonly attempt: number
+}
+
+/** What was said before a question, as interpreters get it. */
+export interface TurnHistory {
+  readonly turns: readonly ChatTurn[]
+  /** How many earlier turns, pairs of question and answer, did not fit. */
+  readonly leftOut: number
+}
+
+/**
+ * Conversations by id, of every protocol, made by `createRuns()` of @polyvac/runs. One of another owner or VAC does not
+ * exist: CONVERSATION_NOT_FOUND (404).
+ */
+export interface Conversations {
+  /** Latest change first. Unknown callers on other machines have no list. @param limit 1 to 100 */
+  list (caller: RunCaller, vac: string, page: { readonly limit: number, readonly cursor?: string | undefined }):
+  Promise<{ readonly conversations: readonly ConversationHead[], readonly nextCursor?: string | undefined }>
+  /** With its latest turns, or those before one. @param before the id of a turn of an earlier answer of this method */
+  get (caller: RunCaller, vac: string, id: string, before?: string): Promise<Conversation>
+  rename (caller: RunCaller, vac: string, id: string, title: string): Promise<ConversationHead>
+  /** Deletes it with its turns, and with their runs, which are cancelled before. */
+  delete (caller: RunCaller, vac: string, id: string): Promise<void>
+  /** Creates a conversation, under the id of the export where the caller may use it and it is free. */
+  import (caller: RunCaller, vac: string, conversation: ConversationExport): Promise<ConversationHead>
+
+  /** Where a question goes. @throws CONVERSATION_NOT_FOUND */
+  place (caller: RunCaller, question: TurnQuestion): Promise<TurnPlace>
+  /** The turns before that of a task; none for a task that is no turn. */
+  historyOf (task: TurnTask): Promise<TurnHistory>
+  /** The turns of the conversation of a question that is not kept. */
+  historyAt (place: TurnPlace): Promise<TurnHistory>
+  /** Writes the answer into the turn of its task, before the task ends. @param steps all that its readers may see */
+  answer (task: TurnTask, answer: Answer, steps: readonly Step[]): Promise<void>
+  /** The same for a failure, as its caller may read it. */
+  fail (task: TurnTask, error: { readonly code: string, readonly message: string }, steps: readonly Step[]): Promise<void>
+}

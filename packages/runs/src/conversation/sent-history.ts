@@ -1,0 +1,27 @@
+import type { ChatTurn, ConversationExport } from '@polyvac/core'
+
+/** The turns of a history that a client has sent: each question with what was said until the next one. */
+export function turnsOfHistory (sent: readonly ChatTurn[]): ConversationExport['turns'] {
+  const turns: { question: string, answer?: string, createdAt: number }[] = []
+  const createdAt = Date.now()
+  for (const { role, content } of sent) {
+    const last = turns.at(-1)
+    if (role === 'user') turns.push({ question: content, createdAt })
+    else if (role === 'assistant' && last !== undefined) last.answer = last.answer === undefined ? content : `${last.answer}\n\n${content}`
+  }
+  return turns
+}
+
+/**
+ * The turn whose place a question takes, for clients that send the whole conversation with each question: they have
+ * edited an earlier message, or ask it again. Undefined: the question comes after all of them.
+ * @param stored the questions of the stored turns, in their order, with their numbers
+ * @param asked the messages of the user before the question
+ */
+export function placeOfQuestion (stored: readonly { readonly number: number, readonly question: string }[], asked: readonly string[], question: string): number | undefined {
+  const all = [...asked, question]
+  const differs = stored.findIndex((turn, i) => i < all.length && turn.question.trim() !== all[i]!.trim())
+  if (differs !== -1) return stored[differs]!.number
+  // as far as the client sends, nothing differs: the last question is asked again where there is a turn in its place
+  return stored[all.length - 1]?.number
+}
