@@ -116,7 +116,7 @@ class StoredRuns implements OwnRuns {
     const created = await this.#create(owner, {
       skill: skillOf(vac.name),
       input,
-      // an id that the service makes is no part of what a repeated request must have in common with the first one
+      // a repeated request need not have the id that the service makes
       contextId: place?.conversation === run.conversation ? run.conversation : undefined,
       metadata: { ...metadata, ...trace },
       queue: QUEUE,
