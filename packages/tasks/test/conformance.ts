@@ -106,6 +106,23 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await t.rejects(store.create('bob', { ...ASK, id: task.id }), { code: 'TASK_CONFLICT', statusCode: 409 })
   })
 
+  test('a task has the time since a reader noted that it had it, which no other owner reads or sets', async t => {
+    const store = await open(t)
+    const { task: { id } } = await store.create('alice', ASK)
+    const before = await store.get('alice', id)
+    const unread = async (): Promise<number | undefined> => await store.unreadFor('alice', id)
+    await store.markRead('bob', id, 0)
+    await store.markRead('alice', 'nothing-of-that-name', 0)
+    t.equal(await unread(), undefined)
+    await store.markRead('alice', id, 60_000)
+    const long = await until(async () => { const ms = await unread(); return ms! > 100 && ms }, 'some time has passed')
+    await store.markRead('alice', id, 60_000)
+    t.ok(await unread() as number >= long, 'it was noted a moment ago')
+    await until(async () => { await store.markRead('alice', id, 0); return await unread() as number < long }, 'it is noted again')
+    for (const [owner, of] of [['bob', id], ['alice', 'nothing-of-that-name'], ['alice', 'a\0b']] as const) t.equal(await store.unreadFor(owner, of), undefined)
+    t.strictSame(await store.get('alice', id), before, 'the log has nothing of it')
+  })
+
   test('a name with a NUL or a lone surrogate is refused for a new task and config, and is that of no task', async t => {
     const store = await open(t)
     const { task } = await store.create('alice', { ...ASK, contextId: 'c' })

@@ -12,6 +12,7 @@ import { runItems } from './run-items.js'
 import { ownerOfRuns, runsOwner } from './run-owner.js'
 import { taskStatesOf, viewRun } from './run-view.js'
 import { runVacs, type RunInput, type RunMetadata } from './run-vac.js'
+import { noteReader } from './unread.js'
 
 export interface RunsOptions {
   /** The VACs that answer. */
@@ -61,7 +62,7 @@ export interface OwnRuns extends Runs {
  */
 export function createRuns (options: RunsOptions): OwnRuns {
   const { vacs, tasks, authenticate, concurrency, timeoutMs, log = silentLog } = readOptions(OPTIONS, options, RunsOptionsError, 'createRuns')
-  const worker = tasks.work(runVacs({ vacs, authenticate, timeoutMs, log }), {
+  const worker = tasks.work(runVacs({ tasks, vacs, authenticate, timeoutMs, log }), {
     queue: QUEUE,
     concurrency,
     timeoutMs: MAX_RUN_MS,
@@ -93,7 +94,7 @@ class StoredRuns implements OwnRuns {
     const conversation = await this.#conversationOf(caller, run.conversation)
     if (conversation !== undefined && other !== undefined) await this.#endOthers(caller, conversation, other, undefined)
     const input: RunInput = { question, history, extra, timeoutMs, isWhole, request: key?.request }
-    const metadata: RunMetadata = { protocol: run.protocol, requestId: run.requestId, owner: caller.principal?.owner, caller: callerFields(caller.principal), steps: run.steps }
+    const metadata: RunMetadata = { protocol: run.protocol, requestId: run.requestId, owner: caller.principal?.owner, caller: callerFields(caller.principal), steps: run.steps, unreadMs: run.unreadMs }
     // the request only waits from here on: the run is in a separate trace
     const trace = traceLinks()
     releaseContext()
@@ -114,7 +115,16 @@ class StoredRuns implements OwnRuns {
         throw err
       }
     }
-    return { run: viewRun(task), isNew: created.created, settle: async signal => viewRun(await this.#callers.settle(created, signal)) }
+    return { run: viewRun(task), isNew: created.created, settle: async signal => await this.#settle(created, signal) }
+  }
+
+  async #settle (created: CreatedTask, signal: AbortSignalLike): Promise<Run> {
+    const leave = noteReader(this.#tasks, created.task)
+    try {
+      return viewRun(await this.#callers.settle(created, signal))
+    } finally {
+      leave()
+    }
   }
 
   /**
@@ -156,7 +166,9 @@ class StoredRuns implements OwnRuns {
   }
 
   async get (caller: RunCaller, vac: string, id: string): Promise<Run> {
-    return viewRun(await this.#find(caller, vac, id))
+    const task = await this.#find(caller, vac, id)
+    noteReader(this.#tasks, task)()
+    return viewRun(task)
   }
 
   async list (caller: RunCaller, { vac, states, conversation, limit, cursor }: RunQuery): ReturnType<Runs['list']> {
@@ -168,7 +180,12 @@ class StoredRuns implements OwnRuns {
 
   async * follow (caller: RunCaller, vac: string, id: string, after: number, signal: AbortSignalLike): AsyncGenerator<RunItem, void> {
     const task = await this.#find(caller, vac, id)
-    yield * runItems(this.#tasks, task, { after, signal, view: this.#viewOf(caller, task) })
+    const leave = noteReader(this.#tasks, task)
+    try {
+      yield * runItems(this.#tasks, task, { after, signal, view: this.#viewOf(caller, task) })
+    } finally {
+      leave()
+    }
   }
 
   /** What a reader sees of the steps that the log has. */

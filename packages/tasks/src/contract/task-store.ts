@@ -52,6 +52,11 @@ export interface TaskStore {
    */
   events (owner: string, id: string, options?: EventsOptions): AsyncIterable<TaskEvent>
 
+  /** Notes that a reader has the task now, unless one has within the last `everyMs`. */
+  markRead (owner: string, id: string, everyMs: number): Promise<void>
+  /** Time since `markRead` was last noted; undefined where it never was. */
+  unreadFor (owner: string, id: string): Promise<number | undefined>
+
   /**
    * Executes tasks of all owners in one queue, of owners with waiting tasks in turn. Several workers, also of other
    * processes, share the work.

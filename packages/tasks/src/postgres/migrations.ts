@@ -62,6 +62,8 @@ export const STEPS: readonly string[] = [`
   CREATE INDEX count_ends ON $.count (ends_at);
 `, `
   ALTER TABLE $.task ADD COLUMN claim integer;
+`, `
+  ALTER TABLE $.task ADD COLUMN read_at bigint;
 `]
 
 /**

@@ -368,6 +368,9 @@ class PostgresTaskStore implements TaskStore {
     }
   }
 
+  async markRead (owner: string, id: string, everyMs: number): Promise<void> { await this.#now.tasks.markRead(owner, id, everyMs) }
+  async unreadFor (owner: string, id: string): Promise<number | undefined> { return await this.#now.tasks.unreadFor(owner, id) }
+
   work (handler: TaskHandler, { queue = '', hold, serves, ...limits }: WorkOptions = {}): TaskWorker {
     const worker = new Worker(this.#now, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold, serves, ownerShare: this.#settings.ownerShare })
     this.#workers.add(worker)

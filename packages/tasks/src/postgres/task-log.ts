@@ -207,6 +207,17 @@ export class TaskLog {
     return row === undefined ? undefined : { row, event: { seq: row.seq, ...body } }
   }
 
+  async markRead (owner: string, id: string, everyMs: number): Promise<void> {
+    if (isName(id)) await this.#connection.run(this.#sql.markRead, [owner, id, this.#connection.now(), Math.ceil(everyMs)])
+  }
+
+  /** Time since the task was read, at least 0: clocks of replicas differ. */
+  async unreadFor (owner: string, id: string): Promise<number | undefined> {
+    if (!isName(id)) return undefined
+    const [row] = await this.#connection.run<{ at: number }>(this.#sql.readAt, [owner, id])
+    return row && Math.max(0, this.#connection.now() - row.at)
+  }
+
   /** Tasks in these states since before `before`; of one queue, or of all. */
   async waiting (states: readonly TaskState[], before: number, queue: string | undefined, limit: number): Promise<TaskRow[]> {
     return await this.#connection.run<TaskRow>(`${this.#sql.row} WHERE t.state IN ('submitted', 'input-required', 'auth-required') AND t.state = ANY($1)

@@ -307,6 +307,17 @@ class SqliteTaskStore implements TaskStore {
     return { [Symbol.asyncIterator]: () => readEvents(() => this.#opened, owner, id, options) }
   }
 
+  async markRead (owner: string, id: string, everyMs: number): Promise<void> {
+    const { commit, tasks } = this.#now
+    const now = Date.now()
+    const unread = tasks.unreadFor(owner, id, now)
+    if (unread === undefined || unread >= everyMs) await commit.write(() => { tasks.markRead(owner, id, now) })
+  }
+
+  async unreadFor (owner: string, id: string): Promise<number | undefined> {
+    return this.#now.tasks.unreadFor(owner, id, Date.now())
+  }
+
   work (handler: TaskHandler, options: WorkOptions = {}): TaskWorker {
     return this.#workers.work(this.#now, handler, options)
   }

@@ -76,6 +76,8 @@ export const STEPS: readonly string[] = [`
   CREATE TABLE sign_in (owner TEXT NOT NULL, server TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (owner, server)) WITHOUT ROWID;
 `, `
   -- nothing: from this version on, a file that no process has open is not in WAL mode
+`, `
+  ALTER TABLE task ADD COLUMN read_at INTEGER;
 `]
 
 /** The first version that leaves WAL mode when it closes a file. */

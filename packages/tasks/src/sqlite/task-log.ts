@@ -234,6 +234,14 @@ export class TaskLog {
     return { row: { ...row, state: 'working', attempt, seq }, event: { seq, ...body } }
   }
 
+  markRead (owner: string, id: string, at: number): void { this.#sql.markRead.run(at, owner, id) }
+
+  /** Time until `now` since the task was read, at least 0: the clock may have been set back. */
+  unreadFor (owner: string, id: string, now: number): number | undefined {
+    const [at = null] = this.#sql.readAt.column<number | null>(owner, id)
+    return at === null ? undefined : Math.max(0, now - at)
+  }
+
   /** Returns whether the worker still had the lease. */
   renew ({ key, attempt, turn, worker }: Fence, due: number): boolean { return this.#sql.renew.run(due, key, attempt, turn, worker).changes === 1 }
   holds ({ key, attempt, turn, worker }: Fence): boolean { return this.#sql.holds.get(key, attempt, turn, worker) !== undefined }

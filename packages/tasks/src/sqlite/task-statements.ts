@@ -61,6 +61,8 @@ export function prepareStatements (database: SqliteDatabase) {
     waitingInput: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND state = 'input-required' AND status_at < ? ORDER BY status_at LIMIT ?`),
     waiting: database.prepare(`SELECT ${ROW} FROM task WHERE key BETWEEN ? AND ? AND state IN ('submitted', 'input-required', 'auth-required')
       AND status_at < ? LIMIT ?`),
+    markRead: database.prepare('UPDATE task SET read_at = ? WHERE owner = ? AND id = ?'),
+    readAt: database.prepare('SELECT read_at FROM task WHERE owner = ? AND id = ?'),
     claim: database.prepare(`UPDATE task SET seq = ?, state = 'working', attempt = ?, losses = losses + ?, status_at = ?, worker = ?, due = ?
       WHERE key = ?`),
     renew: database.prepare(`UPDATE task SET due = ? WHERE ${FENCE}`),
