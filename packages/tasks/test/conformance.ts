@@ -79,6 +79,8 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.match(ended, { state: 'completed', progress: 1, seq: 6, attempt: 0, artifacts: [{ name: 'response', type: 'json', content: { answer: 'because' } }] })
     t.strictSame(ended?.messages.map(({ role, parts }) => [role, parts[0]?.text]), [['user', 'why?'], ['agent', 'because'], ['agent', 'so']])
     t.equal(ended?.completedAt, events.at(-1)?.at)
+    const head = { id: task.id, owner: 'alice', skill: ASK.skill, contextId: 'c', metadata: { a: 1 }, state: 'completed', seq: 6, attempt: 0, turn: 0 }
+    t.strictSame(await store.head('alice', task.id), head, 'without what was said')
   })
 
   test('a handler that ends its task synchronously ends it in its first attempt', async t => {
@@ -97,7 +99,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await store.setPush('alice', task.id, { id: 'p', url: 'https://a.example' })
     const codeOf = async (call: Promise<unknown>): Promise<unknown> => await call.then(value => value, (error: Error & { code: string }) => [error.code, error.message.replaceAll(/'[^']*'/g, '')])
     const ask = async (id: string): Promise<unknown[]> => await Promise.all([
-      store.get('bob', id), store.cancel('bob', id), store.provideInput('bob', id, { parts: [] }), store.getPush('bob', id, 'p'), store.listPush('bob', id),
+      store.get('bob', id), store.head('bob', id), store.cancel('bob', id), store.provideInput('bob', id, { parts: [] }), store.getPush('bob', id, 'p'), store.listPush('bob', id),
       store.deletePush('bob', id, 'p'), codeOf(store.setPush('bob', id, { url: 'https://b.example' })), codeOf(collect(store.events('bob', id)))
     ])
     t.strictSame(await ask(task.id), await ask('nothing-of-that-name'))
@@ -133,9 +135,9 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
       await t.rejects(store.setPush('alice', task.id, { id: name, url: 'https://a.example' }), { code: 'TASK_INVALID' })
       await t.rejects(collect(store.events('alice', name)), { code: 'TASK_NOT_FOUND' })
       t.strictSame(await Promise.all([
-        store.get('alice', name), store.cancel('alice', name), store.provideInput('alice', name, { parts: [] }), store.listPush('alice', name),
+        store.get('alice', name), store.head('alice', name), store.cancel('alice', name), store.provideInput('alice', name, { parts: [] }), store.listPush('alice', name),
         store.getPush('alice', task.id, name), store.deletePush('alice', task.id, name)
-      ]), [null, { outcome: 'not-found', task: null }, { outcome: 'not-found', task: null }, [], null, false])
+      ]), [null, null, { outcome: 'not-found', task: null }, { outcome: 'not-found', task: null }, [], null, false])
       t.strictSame(await store.list('alice', { contextId: name, count: true }), { tasks: [], total: 0 })
       t.strictSame(await store.list('alice', { skills: [name], count: true }), { tasks: [], total: 0 })
     }

@@ -4,7 +4,7 @@ import {
   stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type Runs,
   type StartedRun
 } from '@polyvac/core/plugin'
-import { isTaskError, type CreatedTask, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
+import { isTaskError, type CreatedTask, type TaskHead, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
 import { createHash, randomUUID } from 'node:crypto'
 import { CallerTasks } from '../tasks/caller-tasks.js'
 import { IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from './errors.js'
@@ -159,14 +159,13 @@ class StoredRuns implements OwnRuns {
     }
   }
 
-  async #find ({ principal }: RunCaller, vac: string, id: string): Promise<TaskRecord> {
-    const task = await this.#callers.get(principal, id)
-    if (task === undefined || task.skill !== skillOf(vac)) throw new NoSuchRunError()
-    return task
+  /** Readers hold it, so it has no text. */
+  async #find ({ principal }: RunCaller, vac: string, id: string): Promise<TaskHead> {
+    return ofVac(vac, await this.#callers.head(principal, id))
   }
 
   async get (caller: RunCaller, vac: string, id: string): Promise<Run> {
-    const task = await this.#find(caller, vac, id)
+    const task = ofVac(vac, await this.#callers.get(caller.principal, id))
     noteReader(this.#tasks, task)()
     return viewRun(task)
   }
@@ -189,7 +188,7 @@ class StoredRuns implements OwnRuns {
   }
 
   /** What a reader sees of the steps that the log has. */
-  #viewOf ({ isAdmin }: RunCaller, { metadata: { steps }, skill }: TaskRecord): StepView | undefined {
+  #viewOf ({ isAdmin }: RunCaller, { metadata: { steps }, skill }: TaskHead): StepView | undefined {
     const name = vacOfSkill(skill) ?? skill
     return steps === undefined || !this.#vacs.has(name) ? undefined : stepsFor(this.#vacs.get(name).config, true, () => isAdmin)
   }
@@ -215,6 +214,12 @@ class StoredRuns implements OwnRuns {
     if (outcome === 'not-waiting') throw new RunNotWaitingError(viewRun(task).state)
     return viewRun(task)
   }
+}
+
+/** @throws RUN_NOT_FOUND for the run of another VAC, as for an unknown one */
+function ofVac<Task extends TaskHead> (vac: string, task: Task | undefined): Task {
+  if (task === undefined || task.skill !== skillOf(vac)) throw new NoSuchRunError()
+  return task
 }
 
 function skillOf (vac: string): string {

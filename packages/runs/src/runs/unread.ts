@@ -1,11 +1,11 @@
 import type { Log } from '@polyvac/core'
-import { isTerminal, isWaiting, type TaskRecord, type TaskStore } from '@polyvac/tasks'
+import { isTerminal, isWaiting, type TaskHead, type TaskStore } from '@polyvac/tasks'
 
 /** How often readers note that they read a run, in the time that ends it unread. */
 const NOTES = 4
 
 /** Notes that a run has a reader, now and until the returned function is called, where it ends without readers. */
-export function noteReader (tasks: TaskStore, { owner, id, state, metadata }: TaskRecord): () => void {
+export function noteReader (tasks: TaskStore, { owner, id, state, metadata }: TaskHead): () => void {
   const { unreadMs } = metadata as { unreadMs?: number }
   if (unreadMs === undefined || isTerminal(state) || isWaiting(state)) return () => {}
   const everyMs = unreadMs / NOTES
@@ -20,7 +20,7 @@ export function noteReader (tasks: TaskStore, { owner, id, state, metadata }: Ta
  * Cancels a run that has had no reader for `unreadMs`, and at most a quarter longer, in any process. Without one from
  * the beginning the time begins with the attempt: no process could be asked before. Returns how to stop looking.
  */
-export function cancelUnread (tasks: TaskStore, { owner, id }: TaskRecord, unreadMs: number, log: Log): () => void {
+export function cancelUnread (tasks: TaskStore, { owner, id }: TaskHead, unreadMs: number, log: Log): () => void {
   const start = performance.now()
   const longest = unreadMs * (1 + 1 / NOTES)
   let isOver = false
@@ -31,12 +31,14 @@ export function cancelUnread (tasks: TaskStore, { owner, id }: TaskRecord, unrea
     let next = unreadMs / NOTES
     try {
       const unread = Math.min(performance.now() - start, await tasks.unreadFor(owner, id) ?? Infinity)
-      if (unread >= longest && !isOver) await tasks.cancel(owner, id, `no reader has followed it or read its state for ${unreadMs / 1000} s`)
       next = longest - unread
+      if (next <= 0) {
+        await tasks.cancel(owner, id, `no reader has followed it or read its state for ${unreadMs / 1000} s`)
+        return
+      }
     } catch (err) {
       log.warn({ err }, 'whether a run has a reader could not be read')
     }
-    // one that is cancelled is over
     if (!isOver) lookIn(next)
   }
 

@@ -3,7 +3,7 @@ import type { ReplicaLink } from './replica-link.js'
 import type { SharedCounts } from './shared-counts.js'
 import type { SharedValues } from './shared-values.js'
 import type { SignInRecords } from './sign-in-records.js'
-import type { TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
+import type { TaskEvent, TaskHead, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
 
 /**
  * A store of tasks. `owner` is the first argument of every method for one task: a task of another owner is handled like
@@ -33,6 +33,8 @@ export interface TaskStore {
    */
   create (owner: string, task: NewTask): Promise<CreatedTask>
   get (owner: string, id: string): Promise<TaskRecord | null>
+  /** The same without what was said, which may be large: it reads two rows. */
+  head (owner: string, id: string): Promise<TaskHead | null>
   /** Newest status first; fewer than `limit` where they are large. TASK_INVALID_CURSOR (400) for an invalid cursor. */
   list (owner: string, query?: TaskQuery): Promise<TaskPage>
   /** `canceled`: by this call. `terminal`: the task had ended before, perhaps canceled; see the state of `task`. */

@@ -12,7 +12,7 @@ import { preparePush } from '../push/push-configs.js'
 import { readEvents } from '../log/read-events.js'
 import { Readers } from '../log/readers.js'
 import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store/store-options.js'
-import { isTerminal, isWaiting, waitingStates, type TaskEvent, type TaskRecord } from '../contract/task.js'
+import { isTerminal, isWaiting, waitingStates, type TaskEvent, type TaskHead, type TaskRecord } from '../contract/task.js'
 import { prepareQuery } from '../store/task-query.js'
 import { MAX_COUNTED, type Backlog } from '../contract/backlog.js'
 import type {
@@ -288,6 +288,8 @@ class PostgresTaskStore implements TaskStore {
     // purged meanwhile
     return fold.seq < row.seq ? null : fold.record()
   }
+
+  async head (owner: string, id: string): Promise<TaskHead | null> { return await this.#now.tasks.head(owner, id) }
 
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
     const { pages } = this.#now

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../basics/errors.js'
-import { isTerminal, isWaiting, type TaskEvent, type TaskRecord } from '../contract/task.js'
+import { isTerminal, isWaiting, type TaskEvent, type TaskHead, type TaskRecord } from '../contract/task.js'
 import type { Backlog } from '../contract/backlog.js'
 import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
@@ -239,6 +239,8 @@ class SqliteTaskStore implements TaskStore {
     // purged meanwhile
     return fold.seq < row.seq ? null : fold.record()
   }
+
+  async head (owner: string, id: string): Promise<TaskHead | null> { return this.#now.tasks.head(owner, id) }
 
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
     const { tasks, pages } = this.#now

@@ -6,8 +6,8 @@ import type { AttemptFence } from '../execution/executor.js'
 import { TaskFold } from '../log/fold-task.js'
 import { FIRST_PAGE, isLargeLog, logPage, PAGE_CHARS, type EventRow, type LogPage } from '../log/log-page.js'
 import type { NewRow } from '../store/new-task.js'
-import { foldAtSnapshot } from '../log/task-row.js'
-import { isTerminal, type EventBody, type TaskEvent, type TaskState } from '../contract/task.js'
+import { foldAtSnapshot, headOf, type HeadRow } from '../log/task-row.js'
+import { isTerminal, type EventBody, type TaskEvent, type TaskHead, type TaskState } from '../contract/task.js'
 import type { PreparedUpdates } from '../log/task-updates.js'
 import { isTurnOver, yieldToEventLoop } from '../basics/turn-time.js'
 import { keyAt, prepareStatements, type TaskRow } from './task-statements.js'
@@ -60,6 +60,7 @@ export class TaskLog {
   }
 
   find (owner: string, id: string): TaskRow | undefined { return this.#sql.find.get<TaskRow>(owner, id) }
+  head (owner: string, id: string): TaskHead | null { return headOf(this.#sql.head.get<HeadRow>(owner, id)) }
   findKey (key: number): TaskRow | undefined { return this.#sql.findKey.get<TaskRow>(key) }
   findIdempotent (owner: string, idem: string): TaskRow | undefined { return this.#sql.findIdempotent.get<TaskRow>(owner, idem) }
   idTaken (id: string): boolean { return this.#sql.idTaken.get(id) !== undefined }

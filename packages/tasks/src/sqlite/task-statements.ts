@@ -26,6 +26,7 @@ export function keyAt (ms: number): number { return ms * KEYS_PER_MS + randomInt
 export function prepareStatements (database: SqliteDatabase) {
   return {
     find: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND id = ?`),
+    head: database.prepare(`SELECT ${ROW}, (SELECT metadata FROM origin WHERE task = key) AS metadata FROM task WHERE owner = ? AND id = ?`),
     findKey: database.prepare(`SELECT ${ROW} FROM task WHERE key = ? AND owner <> ''`),
     findIdempotent: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND idem = ?`),
     idTaken: database.prepare('SELECT 1 FROM task WHERE id = ?'),
