@@ -4,13 +4,14 @@ import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { createRuns, type OwnRuns } from '@polyvac/runs'
 import type { TaskStore } from '@polyvac/tasks'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
-import { vacPlugin } from '@polyvac/vac'
+import { protocolPlugin, vacPlugin, type ChatProtocol } from '@polyvac/vac'
 import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import { once } from 'node:events'
 import { request as httpRequest, type ClientRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type Test } from 'tap'
 import { until } from './fixtures/until.js'
+import { toy } from '../packages/vac/test/fixtures/toy.js'
 import { eventsOf, jsonOf, messagesOf } from './probes/events.mjs'
 import { forms, type Probe } from './probes/index.mjs'
 import './fixtures/timeout.mjs'
@@ -280,6 +281,21 @@ test('a reader that leaves does not end an answer in the background, nor one wit
   work.open()
   const { runs } = (await get(app, '/vac/docs/runs')).json()
   for (const { run_id: id } of runs) t.equal((await ended(app, id)).state, 'completed')
+  t.equal(work.aborted, 0)
+})
+
+test('an answer that ends when no reader has it goes on when its reader leaves', async t => {
+  const returning: ChatProtocol = {
+    ...toy,
+    routes: () => toy.routes({}).map(route => 'ask' in route ? { ...route, ask: request => ({ ...route.ask(request as never), conversation: 'c', unreadMs: 600_000 }) } : route)
+  }
+  const { app, work, vacs, runs } = await makeService(t)
+  await app.register(protocolPlugin(returning), { vacs, runs })
+  const reader = await openStream(app, '/toy/docs', { say: 'wait', streamed: true })
+  await until(() => reader.text().includes('You '), 'the reader has text')
+  reader.leave()
+  work.open()
+  await until(() => work.finished === 1, 'the answer is complete')
   t.equal(work.aborted, 0)
 })
 

@@ -1,12 +1,14 @@
 // Clients that send a request and do not read the response, for every kind of response. The host disconnects each after
 // `stall_timeout`, and holds a bounded part of what it produces for them.
-import { jsonBytes, mcpSession, modern, open, post, rpc, task, bytesOf } from './client.mjs'
+import { jsonBytes, jsonOf, mcpSession, modern, open, post, rpc, send, task, bytesOf } from './client.mjs'
 import { configuration, connections, openAt, startHost, until, upstream } from './host.mjs'
 
 const EACH = 3
 /** An answer object has at most 8 Mi characters; a larger one would be answered with an error. */
 const LARGE = 8_000_000
 const FLOW = 'flow 40000'
+/** A run of 15 million characters. */
+const LONG = 'flow 15000'
 const STALLED_MS = 125_000
 const MAX_GROWTH = 400 * 1024 * 1024
 const MAX_GROWTH_SMALL = 250 * 1024 * 1024
@@ -21,6 +23,7 @@ async function requests ({ url }) {
   const { text } = await post(url, '/a2a/tasks/send', task(`large ${LARGE / 3}`))
   const large = /"taskId":"([^"]+)"/.exec(text)?.[1]
   if (large === undefined) throw new Error(`no large task: ${text.slice(0, 300)}`)
+  const run = await longRun(url)
   const now = modern('tools/call', call('vac_stream_agent', { query: FLOW }, 'p'))
   now.body.params._meta.progressToken = 'p'
   const stream = path => accept => jsonBytes(path, { user_input: FLOW }, { accept })
@@ -38,10 +41,56 @@ async function requests ({ url }) {
     'an MCP result': jsonBytes('/mcp', rpc('tools/call', call('vac_query_agent', { query: `large ${LARGE}` })), session),
     'an MCP stream of a session': jsonBytes('/mcp', rpc('tools/call', call('vac_stream_agent', { query: FLOW }, 'p')), watcher),
     'an MCP stream of 2026-07-28': jsonBytes('/mcp', now.body, now.headers),
+    'events of a run that has ended': followBytes(run, 'text/event-stream'),
+    'lines of a run in progress': jsonBytes('/vac/streaming/agent', { user_input: LONG }, { accept: 'application/x-ndjson', 'idempotency-key': 'lines' }),
     'a result of an upstream': jsonBytes('/mcp/call', { server: 'upstream', tool: 'big', arguments: { bytes: LARGE } }),
     'events of an upstream': jsonBytes('/mcp/call', { server: 'upstream', tool: 'big', arguments: { bytes: LARGE } }, { accept: 'text/event-stream' }),
     '/openapi.json, pipelined': bytesOf('GET', '/openapi.json', {}).repeat(300),
     '/mcp/tools, pipelined': bytesOf('GET', '/mcp/tools', {}).repeat(1_000)
+  }
+}
+
+/** The path of the stream of a long run that has ended. */
+async function longRun (url) {
+  const { run_id: id } = jsonOf(await post(url, '/vac/agent', { user_input: LONG, background: true })) ?? {}
+  const path = `/vac/agent/runs/${id}`
+  const state = await until(async () => {
+    const { state } = jsonOf(await send(url, { path })) ?? {}
+    return state === 'running' || state === 'queued' ? undefined : state
+  })
+  if (state !== 'completed') throw new Error(`the run ${id} of a large text is ${state}`)
+  return `${path}/stream`
+}
+
+const followBytes = (path, accept) => bytesOf('GET', path, { accept })
+
+/** `count` readers that do not read, of a host with a small heap. @param prepare the bytes that they send in turn */
+function smallHeap (what, count, prepare) {
+  return {
+    name: `${count} readers of ${what}, with a heap of 96 MB`,
+    async attack () {
+      const host = await startHost({ heapMb: 96, config: configuration({ connections }) })
+      const requests = await prepare(host)
+      const before = host.rss()
+      const wires = Array.from({ length: count }, () => open(host.port, { read: false }))
+      await until(() => wires.every(({ socket }) => !socket.connecting))
+      for (const [i, { socket }] of wires.entries()) socket.write(requests[i % requests.length])
+      let most = 0
+      const ports = wires.map(({ socket }) => socket.localPort)
+      const left = await until(() => {
+        if (host.alive) most = Math.max(most, host.rss() - before)
+        return !host.alive || openAt(host.port, ports) === 0
+      })
+      for (const { socket } of wires) socket.destroy()
+      const { alive } = host
+      host.kill()
+      return { alive, most, left, note: `${count} readers of ${what}: +${Math.round(most / 2 ** 20)} MB resident` }
+    },
+    holds: ({ alive, most, left }) => [
+      ...alive ? [] : ['the host ended'], ...most < MAX_GROWTH_SMALL ? [] : [`resident memory grows by ${Math.round(most / 2 ** 20)} MB`],
+      ...left === undefined ? ['some are connected after 120 s'] : []
+    ],
+    repro: `node --max-old-space-size=96 polyvac start; ${count} sockets ask for ${what} and do not read`
   }
 }
 
@@ -83,31 +132,11 @@ export const group = {
         },
         holds: ({ left, asked }) => asked === 0 ? ['not tried'] : left === 0 ? [] : [`${left} of ${EACH} readers that take nothing are connected after ${STALLED_MS / 1000} s`]
       })),
-      {
-        name: '80 readers of a JSON answer of 4 MB, with a heap of 96 MB',
-        async attack () {
-          const host = await startHost({ heapMb: 96, config: configuration({ connections }) })
-          const before = host.rss()
-          const wires = Array.from({ length: 80 }, () => open(host.port, { read: false }))
-          await until(() => wires.every(({ socket }) => !socket.connecting))
-          for (const { socket } of wires) socket.write(jsonBytes('/vac/agent', { user_input: 'large 4000000' }))
-          let most = 0
-          const ports = wires.map(({ socket }) => socket.localPort)
-          const left = await until(() => {
-            if (host.alive) most = Math.max(most, host.rss() - before)
-            return !host.alive || openAt(host.port, ports) === 0
-          })
-          for (const { socket } of wires) socket.destroy()
-          const { alive } = host
-          host.kill()
-          return { alive, most, left }
-        },
-        holds: ({ alive, most, left }) => [
-          ...alive ? [] : ['the host ended'], ...most < MAX_GROWTH_SMALL ? [] : [`resident memory grows by ${Math.round(most / 2 ** 20)} MB`],
-          ...left === undefined ? ['some are connected after 120 s'] : []
-        ],
-        repro: 'node --max-old-space-size=96 polyvac start; 80 sockets ask for 4 MB each and do not read'
-      }
+      smallHeap('a JSON answer of 4 MB', 80, async () => [jsonBytes('/vac/agent', { user_input: 'large 4000000' })]),
+      smallHeap('a run of 15 MB', 80, async ({ url }) => {
+        const run = await longRun(url)
+        return [followBytes(run, 'text/event-stream'), followBytes(run, 'application/x-ndjson')]
+      })
     ]
   }
 }

@@ -10,8 +10,8 @@ export const RunInProgressError = createError<[string]>('RUN_IN_PROGRESS',
   'the conversation %s has an answer in progress; wait for it, or cancel its run', 409)
 export const RunNotWaitingError = createError<[string]>('RUN_NOT_WAITING',
   'the run is %s, and does not wait for its caller; ask a new question', 409)
-export const RunCancelledError = createError<[]>('RUN_CANCELLED',
-  'the run was cancelled; ask again', 409)
+export const RunCancelledError = createError<[string]>('RUN_CANCELLED',
+  'the run was cancelled%s; ask again', 409)
 export const IdempotencyKeyReusedError = createError<[]>('IDEMPOTENCY_KEY_REUSED',
   'this Idempotency-Key was sent with another request; send a new key', 422)
 export const RunsOptionsError = createError<[string]>('RUNS_OPTIONS', '%s', 500)

@@ -1,7 +1,7 @@
 // The public API of @polyvac/tasks: every export here is public and follows semantic versioning.
 export { canFollow, isTerminal, isWaiting, taskStates, terminalStates, transitions, waitingStates } from './contract/task.js'
 export type {
-  DataPart, FilePart, TaskArtifact, TaskError, TaskEvent, TaskMessage, TaskPart, TaskRecord, TaskState, TaskUpdate, TextPart
+  DataPart, FilePart, TaskArtifact, TaskError, TaskEvent, TaskHead, TaskMessage, TaskPart, TaskRecord, TaskState, TaskUpdate, TextPart
 } from './contract/task.js'
 export type {
   AbortSignalLike, CreatedTask, Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, NewPushConfig, NewTask,

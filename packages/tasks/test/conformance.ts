@@ -82,6 +82,8 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.match(ended, { state: 'completed', progress: 1, seq: 6, attempt: 0, artifacts: [{ name: 'response', type: 'json', content: { answer: 'because' } }] })
     t.strictSame(ended?.messages.map(({ role, parts }) => [role, parts[0]?.text]), [['user', 'why?'], ['agent', 'because'], ['agent', 'so']])
     t.equal(ended?.completedAt, events.at(-1)?.at)
+    const head = { id: task.id, owner: 'alice', skill: ASK.skill, contextId: 'c', metadata: { a: 1 }, state: 'completed', seq: 6, attempt: 0, turn: 0 }
+    t.strictSame(await store.head('alice', task.id), head, 'without what was said')
   })
 
   test('a handler that ends its task synchronously ends it in its first attempt', async t => {
@@ -100,13 +102,30 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await store.setPush('alice', task.id, { id: 'p', url: 'https://a.example' })
     const codeOf = async (call: Promise<unknown>): Promise<unknown> => await call.then(value => value, (error: Error & { code: string }) => [error.code, error.message.replaceAll(/'[^']*'/g, '')])
     const ask = async (id: string): Promise<unknown[]> => await Promise.all([
-      store.get('bob', id), store.cancel('bob', id), store.provideInput('bob', id, { parts: [] }), store.getPush('bob', id, 'p'), store.listPush('bob', id),
+      store.get('bob', id), store.head('bob', id), store.cancel('bob', id), store.provideInput('bob', id, { parts: [] }), store.getPush('bob', id, 'p'), store.listPush('bob', id),
       store.deletePush('bob', id, 'p'), codeOf(store.setPush('bob', id, { url: 'https://b.example' })), codeOf(collect(store.events('bob', id)))
     ])
     t.strictSame(await ask(task.id), await ask('nothing-of-that-name'))
     t.strictSame((await store.list('bob')).tasks, [])
     t.equal((await store.get('alice', task.id))?.state, 'submitted')
     await t.rejects(store.create('bob', { ...ASK, id: task.id }), { code: 'TASK_CONFLICT', statusCode: 409 })
+  })
+
+  test('a task has the time since a reader noted that it had it, which no other owner reads or sets', async t => {
+    const store = await open(t)
+    const { task: { id } } = await store.create('alice', ASK)
+    const before = await store.get('alice', id)
+    const unread = async (): Promise<number | undefined> => await store.unreadFor('alice', id)
+    await store.markRead('bob', id, 0)
+    await store.markRead('alice', 'nothing-of-that-name', 0)
+    t.equal(await unread(), undefined)
+    await store.markRead('alice', id, 60_000)
+    const long = await until(async () => { const ms = await unread(); return ms! > 100 && ms }, 'some time has passed')
+    await store.markRead('alice', id, 60_000)
+    t.ok(await unread() as number >= long, 'it was noted a moment ago')
+    await until(async () => { await store.markRead('alice', id, 0); return await unread() as number < long }, 'it is noted again')
+    for (const [owner, of] of [['bob', id], ['alice', 'nothing-of-that-name'], ['alice', 'a\0b']] as const) t.equal(await store.unreadFor(owner, of), undefined)
+    t.strictSame(await store.get('alice', id), before, 'the log has nothing of it')
   })
 
   test('a name with a NUL or a lone surrogate is refused for a new task and config, and is that of no task', async t => {
@@ -119,9 +138,9 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
       await t.rejects(store.setPush('alice', task.id, { id: name, url: 'https://a.example' }), { code: 'TASK_INVALID' })
       await t.rejects(collect(store.events('alice', name)), { code: 'TASK_NOT_FOUND' })
       t.strictSame(await Promise.all([
-        store.get('alice', name), store.cancel('alice', name), store.provideInput('alice', name, { parts: [] }), store.listPush('alice', name),
+        store.get('alice', name), store.head('alice', name), store.cancel('alice', name), store.provideInput('alice', name, { parts: [] }), store.listPush('alice', name),
         store.getPush('alice', task.id, name), store.deletePush('alice', task.id, name)
-      ]), [null, { outcome: 'not-found', task: null }, { outcome: 'not-found', task: null }, [], null, false])
+      ]), [null, null, { outcome: 'not-found', task: null }, { outcome: 'not-found', task: null }, [], null, false])
       t.strictSame(await store.list('alice', { contextId: name, count: true }), { tasks: [], total: 0 })
       t.strictSame(await store.list('alice', { skills: [name], count: true }), { tasks: [], total: 0 })
     }

@@ -3,7 +3,7 @@ import { openDatabase } from '@polyvac/sqlite'
 import { test, type Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
 import type { TaskEvent, TaskLogger, TaskStore } from '../src/index.js'
-import { STEPS } from '../src/sqlite/tables.js'
+import { CLOSES_FILES } from '../src/sqlite/tables.js'
 import { collect } from './conformance.js'
 import { start } from './fixtures/processes.js'
 import { fileOf, openStore } from './fixtures/store.js'
@@ -73,7 +73,7 @@ test('a file that a version before this one closed is opened without a warning',
   const { task } = await store.create('alice', { skill: 's', input: 1 })
   await store.close()
   const database = await openDatabase(path)
-  database.exec(`PRAGMA user_version = ${STEPS.length - 1}`)
+  database.exec(`ALTER TABLE task DROP COLUMN read_at; PRAGMA user_version = ${CLOSES_FILES - 1}`)
   database.close()
   const { log, warnings } = recorder()
   const later = await openStore(t, { path, log })

@@ -211,7 +211,7 @@ test('a file of the version before queues is migrated, with its tasks', async t 
   await before.close()
   const database = await openDatabase(path)
   for (const index of ['due', 'waiting', 'ended']) database.exec(`DROP INDEX task_${index}`)
-  for (const column of ['queue', 'bytes', 'pushes']) database.exec(`ALTER TABLE task DROP COLUMN ${column}`)
+  for (const column of ['queue', 'bytes', 'pushes', 'read_at']) database.exec(`ALTER TABLE task DROP COLUMN ${column}`)
   database.exec('DROP INDEX push_due; ALTER TABLE push DROP COLUMN host; ALTER TABLE push DROP COLUMN owner; ALTER TABLE probe DROP COLUMN filler')
   database.exec('CREATE INDEX push_due ON push (due) WHERE due IS NOT NULL; CREATE INDEX task_ended ON task (ended_at) WHERE ended_at IS NOT NULL')
   database.exec('DROP TABLE sign_in; CREATE INDEX task_due ON task (due) WHERE due IS NOT NULL; PRAGMA user_version = 1')

@@ -18,10 +18,13 @@ export abstract class ForwardingStore implements TaskStore {
   async backlog (): ReturnType<TaskStore['backlog']> { return await this.inner.backlog() }
   async create (...args: Parameters<TaskStore['create']>): ReturnType<TaskStore['create']> { return await this.inner.create(...args) }
   async get (...args: Parameters<TaskStore['get']>): ReturnType<TaskStore['get']> { return await this.inner.get(...args) }
+  async head (...args: Parameters<TaskStore['head']>): ReturnType<TaskStore['head']> { return await this.inner.head(...args) }
   async list (...args: Parameters<TaskStore['list']>): ReturnType<TaskStore['list']> { return await this.inner.list(...args) }
   async cancel (...args: Parameters<TaskStore['cancel']>): ReturnType<TaskStore['cancel']> { return await this.inner.cancel(...args) }
   async provideInput (...args: Parameters<TaskStore['provideInput']>): ReturnType<TaskStore['provideInput']> { return await this.inner.provideInput(...args) }
   events (...args: Parameters<TaskStore['events']>): ReturnType<TaskStore['events']> { return this.inner.events(...args) }
+  async markRead (...args: Parameters<TaskStore['markRead']>): ReturnType<TaskStore['markRead']> { await this.inner.markRead(...args) }
+  async unreadFor (...args: Parameters<TaskStore['unreadFor']>): ReturnType<TaskStore['unreadFor']> { return await this.inner.unreadFor(...args) }
   async setPush (...args: Parameters<TaskStore['setPush']>): ReturnType<TaskStore['setPush']> { return await this.inner.setPush(...args) }
   async getPush (...args: Parameters<TaskStore['getPush']>): ReturnType<TaskStore['getPush']> { return await this.inner.getPush(...args) }
   async listPush (...args: Parameters<TaskStore['listPush']>): ReturnType<TaskStore['listPush']> { return await this.inner.listPush(...args) }

@@ -45,6 +45,8 @@ export interface NewRun {
   readonly steps?: StepView | undefined
   /** An idempotency key of the caller, with what its request must have in common with the first one. */
   readonly key?: { readonly name: string, readonly request: unknown } | undefined
+  /** Cancels it once no reader has followed it or read its state for so long, in ms. Default: it runs to its end. */
+  readonly unreadMs?: number | undefined
   /** What a run of the same conversation that has not ended means. Default: nothing. */
   readonly other?: 'refuse' | 'supersede' | undefined
 }

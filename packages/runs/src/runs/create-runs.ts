@@ -4,7 +4,7 @@ import {
   stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type Runs,
   type StartedRun
 } from '@polyvac/core/plugin'
-import { isTaskError, type CreatedTask, type NewTask, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
+import { isTaskError, type CreatedTask, type NewTask, type TaskHead, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
 import { createHash, randomUUID } from 'node:crypto'
 import { CallerTasks } from '../tasks/caller-tasks.js'
 import { conversationsIn, turnAt } from '../conversation/stored-conversations.js'
@@ -14,6 +14,7 @@ import { ownerOfRuns, runsOwner } from './run-owner.js'
 import { taskStatesOf } from '../run-states.js'
 import { viewRun } from './run-view.js'
 import { runVacs, type RunInput, type RunMetadata } from './run-vac.js'
+import { noteReader } from './unread.js'
 
 export interface RunsOptions {
   /** The VACs that answer. */
@@ -67,7 +68,7 @@ export interface OwnRuns extends Runs {
 export function createRuns (options: RunsOptions): OwnRuns {
   const { vacs, tasks, authenticate, conversations: keeps, concurrency, timeoutMs, log = silentLog } = readOptions(OPTIONS, options, RunsOptionsError, 'createRuns')
   const conversations = keeps ? conversationsIn(tasks, vacs) : undefined
-  const worker = tasks.work(runVacs({ vacs, authenticate, conversations, timeoutMs, log }), {
+  const worker = tasks.work(runVacs({ tasks, vacs, authenticate, conversations, timeoutMs, log }), {
     queue: QUEUE,
     concurrency,
     timeoutMs: MAX_RUN_MS,
@@ -107,6 +108,7 @@ class StoredRuns implements OwnRuns {
       owner: caller.principal?.owner,
       caller: callerFields(caller.principal),
       steps: run.steps,
+      unreadMs: run.unreadMs,
       ...keeps && { isTurn: true, turnSteps: run.steps ?? stepsFor(vac.config, true, () => caller.isAdmin) },
       ...place !== undefined && !keeps && { history: { ...place, sent: [], dropped: [] } }
     }
@@ -128,7 +130,16 @@ class StoredRuns implements OwnRuns {
       for (const { owner, id } of place.dropped ?? []) await this.#remove(owner, id)
       if (other === 'supersede') await this.#supersede(place, task)
     }
-    return { run: viewRun(task), isNew: created.created, settle: async signal => viewRun(await this.#callers.settle(created, signal)) }
+    return { run: viewRun(task), isNew: created.created, settle: async signal => await this.#settle(created, signal) }
+  }
+
+  async #settle (created: CreatedTask, signal: AbortSignalLike): Promise<Run> {
+    const leave = noteReader(this.#tasks, created.task)
+    try {
+      return viewRun(await this.#callers.settle(created, signal))
+    } finally {
+      leave()
+    }
   }
 
   /** Where the question goes; undefined where conversations are not kept, and it names none. */
@@ -165,14 +176,15 @@ class StoredRuns implements OwnRuns {
     }
   }
 
-  async #find ({ principal }: RunCaller, vac: string, id: string): Promise<TaskRecord> {
-    const task = await this.#callers.get(principal, id)
-    if (task === undefined || task.skill !== skillOf(vac)) throw new NoSuchRunError()
-    return task
+  /** Readers hold it, so it has no text. */
+  async #find ({ principal }: RunCaller, vac: string, id: string): Promise<TaskHead> {
+    return ofVac(vac, await this.#callers.head(principal, id))
   }
 
   async get (caller: RunCaller, vac: string, id: string): Promise<Run> {
-    return viewRun(await this.#find(caller, vac, id))
+    const task = ofVac(vac, await this.#callers.get(caller.principal, id))
+    noteReader(this.#tasks, task)()
+    return viewRun(task)
   }
 
   async list (caller: RunCaller, { vac, states, conversation, limit, cursor }: RunQuery): ReturnType<Runs['list']> {
@@ -184,11 +196,16 @@ class StoredRuns implements OwnRuns {
 
   async * follow (caller: RunCaller, vac: string, id: string, after: number, signal: AbortSignalLike): AsyncGenerator<RunItem, void> {
     const task = await this.#find(caller, vac, id)
-    yield * runItems(this.#tasks, task, { after, signal, view: this.#viewOf(caller, task) })
+    const leave = noteReader(this.#tasks, task)
+    try {
+      yield * runItems(this.#tasks, task, { after, signal, view: this.#viewOf(caller, task) })
+    } finally {
+      leave()
+    }
   }
 
   /** What a reader sees of the steps that the log has. */
-  #viewOf ({ isAdmin }: RunCaller, { metadata: { steps }, skill }: TaskRecord): StepView | undefined {
+  #viewOf ({ isAdmin }: RunCaller, { metadata: { steps }, skill }: TaskHead): StepView | undefined {
     const name = vacOfSkill(skill) ?? skill
     return steps === undefined || !this.#vacs.has(name) ? undefined : stepsFor(this.#vacs.get(name).config, true, () => isAdmin)
   }
@@ -217,6 +234,12 @@ class StoredRuns implements OwnRuns {
     if (outcome === 'not-waiting') throw new RunNotWaitingError(viewRun(task).state)
     return viewRun(task)
   }
+}
+
+/** @throws RUN_NOT_FOUND for the run of another VAC, as for an unknown one */
+function ofVac<Task extends TaskHead> (vac: string, task: Task | undefined): Task {
+  if (task === undefined || task.skill !== skillOf(vac)) throw new NoSuchRunError()
+  return task
 }
 
 function skillOf (vac: string): string {

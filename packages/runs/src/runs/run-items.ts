@@ -1,6 +1,6 @@
 import type { Answer, Step, StepView } from '@polyvac/core'
 import { stepFor, type AbortSignalLike, type RunItem } from '@polyvac/core/plugin'
-import { isTerminal, isTurnOver, isWaiting, yieldToEventLoop, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
+import { isTerminal, isTurnOver, isWaiting, yieldToEventLoop, type TaskEvent, type TaskHead, type TaskStore } from '@polyvac/tasks'
 import { ANSWER, errorOf } from './run-view.js'
 import { SentText } from './sent-text.js'
 
@@ -19,7 +19,7 @@ interface Reading {
  * The items of a run after event number `after`, until its turn ends. Text that was there when the reader came is
  * joined: clients copy the whole text at each piece. @throws the error of the run
  */
-export async function * runItems (store: TaskStore, task: TaskRecord, { after, signal, view }: Reading): AsyncGenerator<RunItem, void> {
+export async function * runItems (store: TaskStore, task: TaskHead, { after, signal, view }: Reading): AsyncGenerator<RunItem, void> {
   const { id, owner, seq: head } = task
   /** Text that was there already, and the number of its last event. */
   let joined = ''

@@ -3,13 +3,14 @@ import {
   askedBack, BoundLog, CallRecord, callerOfFields, currentCaller, failureOf, isLargeJson, releaseContext, traceTask, UnauthenticatedError, usageOf, VacInvalidResultError, vacOfSkill,
   vacsFor, yieldToEventLoop, type CallerFields, type ExposedVacs, type PlacedCall
 } from '@polyvac/core/plugin'
-import { isTaskError, type TaskContext, type TaskHandler, type TaskRecord } from '@polyvac/tasks'
+import { isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import { AnswerWriter } from '../execute/stream-answer.js'
 import { toTurn } from '../conversation/earlier-turns.js'
 import { contextOf } from '../conversation/messages.js'
 import { Turn, type TurnMetadata } from '../conversation/turn.js'
 import type { StoredFailure } from '../errors.js'
 import { ANSWER, FAILURE } from './run-view.js'
+import { cancelUnread } from './unread.js'
 
 /** What the store keeps of the question of a run. */
 export interface RunInput {
@@ -30,9 +31,12 @@ export interface RunMetadata extends TurnMetadata {
   readonly owner?: string | undefined
   readonly caller: CallerFields
   readonly steps?: StepView | undefined
+  readonly unreadMs?: number | undefined
 }
 
 interface RunnerOptions {
+  /** The store, which knows when a run was read. */
+  readonly tasks: TaskStore
   readonly vacs: ExposedVacs
   readonly conversations: Conversations | undefined
   readonly authenticate: Authenticate | undefined
@@ -43,13 +47,14 @@ interface RunnerOptions {
 /** Executes runs: the VAC answers, and the log keeps the answer. */
 export function runVacs (options: RunnerOptions): TaskHandler {
   return (task, context) => traceTask({ skill: task.skill, attempt: context.attempt, metadata: task.metadata }, async failed => {
-    const { protocol, requestId, owner, caller } = task.metadata as unknown as RunMetadata
+    const { protocol, requestId, owner, caller, unreadMs } = task.metadata as unknown as RunMetadata
     const maker = callerOfFields(owner, caller)
     const principal = currentCaller(options.authenticate, maker)
     const vac = vacOfSkill(task.skill) ?? task.skill
     const log = new BoundLog(options.log, { runId: task.id, reqId: requestId })
     const record = new CallRecord({ vac, protocol, principal, taskId: task.id, attempt: context.attempt }, log)
     const turn = new Turn(options.conversations, task, context.attempt)
+    const stopLooking = unreadMs === undefined ? undefined : cancelUnread(options.tasks, task, unreadMs, log)
     try {
       if (maker !== undefined && principal === undefined) throw new UnauthenticatedError()
       const answer = await answerOf(task, context, { options, vac, principal, protocol, log, record, turn })
@@ -62,6 +67,7 @@ export function runVacs (options: RunnerOptions): TaskHandler {
       failed(err)
       await writeFailure(err, requestId, context, log, turn)
     } finally {
+      stopLooking?.()
       record.end('run answered', 'run not answered')
     }
   })

@@ -29,7 +29,7 @@ export function viewRun (task: TaskRecord): Run {
 
 /** Why a run ended without an answer; undefined for any other. */
 export function errorOf ({ state, artifacts, error }: Pick<TaskRecord, 'state' | 'artifacts' | 'error'>): Run['error'] {
-  if (state === 'canceled') return new RunCancelledError()
+  if (state === 'canceled') return new RunCancelledError(error === null ? '' : `: ${error.message}`)
   const stored = artifacts.findLast(({ name }) => name === FAILURE)?.content as StoredFailure | undefined
   if (state !== 'failed') return undefined
   // without one the store ended it: its time was up, or its processes died

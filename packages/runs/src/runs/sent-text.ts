@@ -1,4 +1,4 @@
-import { isTerminal, isWaiting, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
+import { isTerminal, isWaiting, type TaskEvent, type TaskHead, type TaskStore } from '@polyvac/tasks'
 
 /** What an event changes for readers: text that follows what they have, or all of it after a restart. */
 interface Change { readonly text: string, readonly isRestart?: boolean }
@@ -13,7 +13,7 @@ export class SentText {
   #repeated: number | undefined
 
   /** The text before the event with number `seq`, a new attempt. */
-  static async before (store: TaskStore, { owner, id }: TaskRecord, seq: number): Promise<SentText> {
+  static async before (store: TaskStore, { owner, id }: TaskHead, seq: number): Promise<SentText> {
     const text = new SentText()
     for await (const event of store.events(owner, id)) {
       if (event.seq >= seq) break

@@ -2,7 +2,7 @@ import type { Principal } from '@polyvac/core'
 import { accessKey, callerFields, mayUse, mayUseAll, releaseContext, SKILLS, unlessAborted, usableVacs, vacOfSkill, type SkillKind } from '@polyvac/core/plugin'
 import {
   isTerminal, isTurnOver, isWaiting, ownerKey, yieldToEventLoop, TaskFold, type AbortSignalLike, type CreatedTask, type NewTask,
-  type TaskEvent, type TaskPage, type TaskQuery, type TaskRecord, type TaskStore, type UserMessage
+  type TaskEvent, type TaskHead, type TaskPage, type TaskQuery, type TaskRecord, type TaskStore, type UserMessage
 } from '@polyvac/tasks'
 import { createHash } from 'node:crypto'
 
@@ -28,8 +28,12 @@ export class CallerTasks {
 
   /** Undefined also for the task of another owner, and of a VAC that the caller may not use. */
   async get (caller: Caller, taskId: string): Promise<TaskRecord | undefined> {
-    const task = await this.#tasks.get(this.#keyOf(caller), taskId)
-    return task === null || !mayUse(caller, { vac: vacOfSkill(task.skill) }) ? undefined : task
+    return usable(caller, await this.#tasks.get(this.#keyOf(caller), taskId))
+  }
+
+  /** The same without what was said. */
+  async head (caller: Caller, taskId: string): Promise<TaskHead | undefined> {
+    return usable(caller, await this.#tasks.head(this.#keyOf(caller), taskId))
   }
 
   /** The tasks of the VACs that the caller may use. @param vac the only one; default: all of them */
@@ -96,6 +100,10 @@ export class CallerTasks {
     await steps.return()
     return value ?? undefined
   }
+}
+
+function usable<Task extends TaskHead> (caller: Caller, task: Task | null): Task | undefined {
+  return task === null || !mayUse(caller, { vac: vacOfSkill(task.skill) }) ? undefined : task
 }
 
 /**

@@ -4,7 +4,7 @@ import type { ReplicaLink } from './replica-link.js'
 import type { SharedCounts } from './shared-counts.js'
 import type { SharedValues } from './shared-values.js'
 import type { SignInRecords } from './sign-in-records.js'
-import type { TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
+import type { TaskEvent, TaskHead, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
 
 /**
  * A store of tasks. `owner` is the first argument of every method for one task: a task of another owner is handled like
@@ -34,6 +34,8 @@ export interface TaskStore {
    */
   create (owner: string, task: NewTask): Promise<CreatedTask>
   get (owner: string, id: string): Promise<TaskRecord | null>
+  /** The same without what was said, which may be large: it reads two rows. */
+  head (owner: string, id: string): Promise<TaskHead | null>
   /** Newest status first; fewer than `limit` where they are large. TASK_INVALID_CURSOR (400) for an invalid cursor. */
   list (owner: string, query?: TaskQuery): Promise<TaskPage>
   /** `canceled`: by this call. `terminal`: the task had ended before, perhaps canceled; see the state of `task`. */
@@ -53,6 +55,11 @@ export interface TaskStore {
    * TASK_NOT_FOUND (404) at the first step.
    */
   events (owner: string, id: string, options?: EventsOptions): AsyncIterable<TaskEvent>
+
+  /** Notes that a reader has the task now, unless one has within the last `everyMs`. */
+  markRead (owner: string, id: string, everyMs: number): Promise<void>
+  /** Time since `markRead` was last noted; undefined where it never was. */
+  unreadFor (owner: string, id: string): Promise<number | undefined>
 
   /**
    * Executes tasks of all owners in one queue, of owners with waiting tasks in turn. Several workers, also of other

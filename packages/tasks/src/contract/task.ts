@@ -120,6 +120,9 @@ export interface TaskRecord {
   readonly usage?: unknown
 }
 
+/** What a task is and how far it is, without what was said. `metadata`: that of its creation. */
+export type TaskHead = Pick<TaskRecord, 'id' | 'owner' | 'skill' | 'contextId' | 'metadata' | 'state' | 'seq' | 'attempt' | 'turn'>
+
 /**
  * One entry of a task's log. Numbers run from 1 (`submitted`) without a gap; a terminal event is the last.
  * One event may carry several of the optional fields; they apply together.

@@ -1,5 +1,5 @@
 import { TaskFold, type FoldSnapshot } from './fold-task.js'
-import type { TaskState } from '../contract/task.js'
+import type { TaskHead, TaskState } from '../contract/task.js'
 
 /** The columns of a task in every store. Times are milliseconds since 1970. */
 export interface StoredTask {
@@ -26,4 +26,13 @@ export interface StoredTexts { readonly input: string, readonly metadata: string
 export function foldAtSnapshot ({ id, owner, skill, context }: StoredTask, { input, metadata, snapshot }: StoredTexts): TaskFold {
   const origin = { id, owner, skill, input: JSON.parse(input), contextId: context ?? undefined, metadata: JSON.parse(metadata) }
   return new TaskFold(origin, snapshot === null ? undefined : JSON.parse(snapshot) as FoldSnapshot)
+}
+
+/** A row with the metadata of its task as JSON. */
+export interface HeadRow extends StoredTask { readonly metadata: string }
+
+export function headOf (row: HeadRow | undefined): TaskHead | null {
+  if (row === undefined) return null
+  const { id, owner, skill, context, state, seq, attempt, turn, metadata } = row
+  return { id, owner, skill, contextId: context ?? undefined, metadata: JSON.parse(metadata), state, seq, attempt, turn }
 }

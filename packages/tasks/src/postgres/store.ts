@@ -13,7 +13,7 @@ import { preparePush } from '../push/push-configs.js'
 import { readEvents } from '../log/read-events.js'
 import { Readers } from '../log/readers.js'
 import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store/store-options.js'
-import { isTerminal, isWaiting, waitingStates, type TaskEvent, type TaskRecord } from '../contract/task.js'
+import { isTerminal, isWaiting, waitingStates, type TaskEvent, type TaskHead, type TaskRecord } from '../contract/task.js'
 import { prepareQuery } from '../store/task-query.js'
 import { MAX_COUNTED, type Backlog } from '../contract/backlog.js'
 import type {
@@ -295,6 +295,8 @@ class PostgresTaskStore implements TaskStore {
     return fold.seq < row.seq ? null : fold.record()
   }
 
+  async head (owner: string, id: string): Promise<TaskHead | null> { return await this.#now.tasks.head(owner, id) }
+
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
     const { pages } = this.#now
     const prepared = prepareQuery(query)
@@ -374,6 +376,9 @@ class PostgresTaskStore implements TaskStore {
       await delay(READ_AGAIN_MS)
     }
   }
+
+  async markRead (owner: string, id: string, everyMs: number): Promise<void> { await this.#now.tasks.markRead(owner, id, everyMs) }
+  async unreadFor (owner: string, id: string): Promise<number | undefined> { return await this.#now.tasks.unreadFor(owner, id) }
 
   work (handler: TaskHandler, { queue = '', hold, serves, ...limits }: WorkOptions = {}): TaskWorker {
     const worker = new Worker(this.#now, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold, serves, ownerShare: this.#settings.ownerShare })

@@ -4,8 +4,8 @@ import type { TaskFold } from '../log/fold-task.js'
 import { FIRST_PAGE, isLargeLog, logPage, type EventRow, type LogPage } from '../log/log-page.js'
 import { isName } from '../basics/names.js'
 import { checkRepeated, type NewRow } from '../store/new-task.js'
-import { foldAtSnapshot } from '../log/task-row.js'
-import { isTerminal, terminalStates, waitingStates, type EventBody, type TaskEvent, type TaskState } from '../contract/task.js'
+import { foldAtSnapshot, headOf, type HeadRow } from '../log/task-row.js'
+import { isTerminal, terminalStates, waitingStates, type EventBody, type TaskEvent, type TaskHead, type TaskState } from '../contract/task.js'
 import type { PreparedUpdates } from '../log/task-updates.js'
 import { yieldToEventLoop } from '../basics/turn-time.js'
 import { int4Array, int8Array, textArray } from './array-parameters.js'
@@ -56,6 +56,10 @@ export class TaskLog {
   async find (owner: string, id: string): Promise<TaskRow | undefined> {
     if (!isName(id)) return undefined
     return (await this.#connection.run<TaskRow>(`${this.#sql.row} WHERE t.owner = $1 AND t.id = $2`, [owner, id]))[0]
+  }
+
+  async head (owner: string, id: string): Promise<TaskHead | null> {
+    return isName(id) ? headOf((await this.#connection.run<HeadRow>(this.#sql.head, [owner, id]))[0]) : null
   }
 
   /** A row that no other transaction changes before this one ends. */
@@ -210,6 +214,17 @@ export class TaskLog {
     const [row] = await this.#connection.run<TaskRow>(this.#sql.cancel, [owner, id, terminalStates, body.state, body.at, body.at, text, text.length])
     if (row !== undefined) this.#woke([row])
     return row === undefined ? undefined : { row, event: { seq: row.seq, ...body } }
+  }
+
+  async markRead (owner: string, id: string, everyMs: number): Promise<void> {
+    if (isName(id)) await this.#connection.run(this.#sql.markRead, [owner, id, this.#connection.now(), Math.ceil(everyMs)])
+  }
+
+  /** Time since the task was read, at least 0: clocks of replicas differ. */
+  async unreadFor (owner: string, id: string): Promise<number | undefined> {
+    if (!isName(id)) return undefined
+    const [row] = await this.#connection.run<{ at: number }>(this.#sql.readAt, [owner, id])
+    return row && Math.max(0, this.#connection.now() - row.at)
   }
 
   /** Tasks in these states since before `before`; of one queue, or of all. */

@@ -72,6 +72,7 @@ export function statements (connection: Connection) {
     ${follow(`INSERT INTO ${event} (task, seq, data) SELECT key, seq, $4 FROM change`)}`
   return {
     row: `SELECT ${ROW} FROM ${task} t`,
+    head: `SELECT ${ROW}, o.metadata FROM ${task} t JOIN ${origin} o ON o.task = t.key WHERE t.owner = $1 AND t.id = $2`,
     places: `SELECT i.i::int AS i, t.id, t.seq AS last, left(e.data, ${HEAD_CHARS}) AS head FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY i(key, seq, i)
       JOIN ${task} t ON t.key = i.key LEFT JOIN ${event} e ON e.task = i.key AND e.seq = i.seq`,
     // the driver parses a list slowly: a large log is read in pages
@@ -106,6 +107,8 @@ export function statements (connection: Connection) {
     held: `SELECT t.key FROM ${task} t JOIN (SELECT * ${held}) i ON ${fence} AND t.seq >= i.last`,
     release: `UPDATE ${task} t SET replica = NULL ${held} WHERE ${fence} RETURNING ${ROW}`,
     takeFrom: `UPDATE ${task} t SET replica = 0 WHERE t.key IN (SELECT key FROM ${task} WHERE replica = ANY($1) LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING ${ROW}`,
+    markRead: `UPDATE ${task} SET read_at = $3::bigint WHERE owner = $1 AND id = $2 AND (read_at IS NULL OR read_at NOT BETWEEN $3::bigint - $4::bigint AND $3::bigint)`,
+    readAt: `SELECT read_at AS at FROM ${task} WHERE owner = $1 AND id = $2 AND read_at IS NOT NULL`,
     saveSnapshots: `INSERT INTO ${snapshot} (task, seq, data) SELECT i.key, i.seq, i.data FROM unnest($1::bigint[], $2::int[], $3::text[], $4::int[]) i(key, seq, data, claim)
       JOIN ${task} t ON t.key = i.key AND t.claim = i.claim AND t.seq >= i.seq
       ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, data = excluded.data WHERE excluded.seq > snapshot.seq`

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../basics/errors.js'
-import { isTerminal, isWaiting, type TaskEvent, type TaskRecord } from '../contract/task.js'
+import { isTerminal, isWaiting, type TaskEvent, type TaskHead, type TaskRecord } from '../contract/task.js'
 import type { Backlog } from '../contract/backlog.js'
 import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
@@ -248,6 +248,8 @@ class SqliteTaskStore implements TaskStore {
     return fold.seq < row.seq ? null : fold.record()
   }
 
+  async head (owner: string, id: string): Promise<TaskHead | null> { return this.#now.tasks.head(owner, id) }
+
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
     const { tasks, pages } = this.#now
     const prepared = prepareQuery(query)
@@ -315,6 +317,17 @@ class SqliteTaskStore implements TaskStore {
 
   events (owner: string, id: string, options: EventsOptions = {}): AsyncIterable<TaskEvent> {
     return { [Symbol.asyncIterator]: () => readEvents(() => this.#opened, owner, id, options) }
+  }
+
+  async markRead (owner: string, id: string, everyMs: number): Promise<void> {
+    const { commit, tasks } = this.#now
+    const now = Date.now()
+    const unread = tasks.unreadFor(owner, id, now)
+    if (unread === undefined || unread >= everyMs) await commit.write(() => { tasks.markRead(owner, id, now) })
+  }
+
+  async unreadFor (owner: string, id: string): Promise<number | undefined> {
+    return this.#now.tasks.unreadFor(owner, id, Date.now())
   }
 
   work (handler: TaskHandler, options: WorkOptions = {}): TaskWorker {

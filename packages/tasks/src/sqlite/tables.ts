@@ -99,6 +99,8 @@ export const STEPS: readonly string[] = [`
     UPDATE turn SET state = NEW.state, ended_at = iif(NEW.state IN ('submitted', 'working'), NULL, NEW.status_at)
       WHERE task = NEW.id AND n = NEW.turn;
   END;
+`, `
+  ALTER TABLE task ADD COLUMN read_at INTEGER;
 `]
 
 /** The first version that leaves WAL mode when it closes a file. */

@@ -6,8 +6,8 @@ import type { AttemptFence } from '../execution/executor.js'
 import { TaskFold } from '../log/fold-task.js'
 import { FIRST_PAGE, isLargeLog, logPage, PAGE_CHARS, type EventRow, type LogPage } from '../log/log-page.js'
 import type { NewRow } from '../store/new-task.js'
-import { foldAtSnapshot } from '../log/task-row.js'
-import { isTerminal, type EventBody, type TaskEvent, type TaskState } from '../contract/task.js'
+import { foldAtSnapshot, headOf, type HeadRow } from '../log/task-row.js'
+import { isTerminal, type EventBody, type TaskEvent, type TaskHead, type TaskState } from '../contract/task.js'
 import type { PreparedUpdates } from '../log/task-updates.js'
 import { isTurnOver, yieldToEventLoop } from '../basics/turn-time.js'
 import { keyAt, prepareStatements, type TaskRow } from './task-statements.js'
@@ -60,6 +60,7 @@ export class TaskLog {
   }
 
   find (owner: string, id: string): TaskRow | undefined { return this.#sql.find.get<TaskRow>(owner, id) }
+  head (owner: string, id: string): TaskHead | null { return headOf(this.#sql.head.get<HeadRow>(owner, id)) }
   findKey (key: number): TaskRow | undefined { return this.#sql.findKey.get<TaskRow>(key) }
   findIdempotent (owner: string, idem: string): TaskRow | undefined { return this.#sql.findIdempotent.get<TaskRow>(owner, idem) }
   idTaken (id: string): boolean { return this.#sql.idTaken.get(id) !== undefined }
@@ -232,6 +233,14 @@ export class TaskLog {
     this.#sql.insertEvent.run(row.key, seq, JSON.stringify(body))
     if (row.pushes > 0) this.#sql.wakePushes.run(row.key)
     return { row: { ...row, state: 'working', attempt, seq }, event: { seq, ...body } }
+  }
+
+  markRead (owner: string, id: string, at: number): void { this.#sql.markRead.run(at, owner, id) }
+
+  /** Time until `now` since the task was read, at least 0: the clock may have been set back. */
+  unreadFor (owner: string, id: string, now: number): number | undefined {
+    const [at = null] = this.#sql.readAt.column<number | null>(owner, id)
+    return at === null ? undefined : Math.max(0, now - at)
   }
 
   /** Returns whether the worker still had the lease. */

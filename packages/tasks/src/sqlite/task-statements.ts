@@ -26,6 +26,7 @@ export function keyAt (ms: number): number { return ms * KEYS_PER_MS + randomInt
 export function prepareStatements (database: SqliteDatabase) {
   return {
     find: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND id = ?`),
+    head: database.prepare(`SELECT ${ROW}, (SELECT metadata FROM origin WHERE task = key) AS metadata FROM task WHERE owner = ? AND id = ?`),
     findKey: database.prepare(`SELECT ${ROW} FROM task WHERE key = ? AND owner <> ''`),
     findIdempotent: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND idem = ?`),
     idTaken: database.prepare('SELECT 1 FROM task WHERE id = ?'),
@@ -61,6 +62,8 @@ export function prepareStatements (database: SqliteDatabase) {
     waitingInput: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND state = 'input-required' AND status_at < ? ORDER BY status_at LIMIT ?`),
     waiting: database.prepare(`SELECT ${ROW} FROM task WHERE key BETWEEN ? AND ? AND state IN ('submitted', 'input-required', 'auth-required')
       AND status_at < ? LIMIT ?`),
+    markRead: database.prepare('UPDATE task SET read_at = ? WHERE owner = ? AND id = ?'),
+    readAt: database.prepare('SELECT read_at FROM task WHERE owner = ? AND id = ?'),
     claim: database.prepare(`UPDATE task SET seq = ?, state = 'working', attempt = ?, losses = losses + ?, status_at = ?, worker = ?, due = ?
       WHERE key = ?`),
     renew: database.prepare(`UPDATE task SET due = ? WHERE ${FENCE}`),

@@ -18,12 +18,13 @@ export function isDurable ({ runs }: Served, request: FastifyRequest, { backgrou
 
 /**
  * Answers a request with a run: in the background, or in the format of the question. A question with a key goes on when
- * its reader leaves, since its repetition reads it; any other is cancelled then, as a call would be.
+ * its reader leaves, since its repetition reads it, and so does one of a protocol whose clients come back; any other is
+ * cancelled then, as a call would be.
  */
 export async function answerDurably (served: Served, request: FastifyRequest, reply: FastifyReply, asked: Asked): Promise<object | undefined> {
   const runs = requireRuns(served)
   const caller = callerOf(served, request)
-  const { vac, question, history, extra, timeoutMs = served.timeoutMs, format, conversation, sendsAll, store, background } = asked
+  const { vac, question, history, extra, timeoutMs = served.timeoutMs, format, conversation, sendsAll, store, background, unreadMs } = asked
   const key = keyOf(request)
   const steps = stepsFor(vac.config, asked.steps === true, () => caller.isAdmin)
   const { signal, end } = served.streams.begin(reply)
@@ -41,6 +42,7 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
       sendsAll,
       store,
       steps,
+      unreadMs,
       key: key === undefined ? undefined : { name: key, request: digestOf(request) },
       other: 'refuse'
     })
@@ -58,7 +60,7 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
       await sendItems(served, request, reply, { items, format, signal })
       return undefined
     } finally {
-      if (signal.aborted && key === undefined && isNew) await runs.cancel(caller, vac.name, run.id)
+      if (signal.aborted && key === undefined && unreadMs === undefined && isNew) await runs.cancel(caller, vac.name, run.id)
     }
   } finally {
     end()

@@ -64,7 +64,7 @@ export const ConversationTitle = Type.Object({
 
 const nullable = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 
-/** Body of POST /vac/<vector_name>/conversations: an export, or what another service has. Only questions are required. */
+/** Body of POST /vac/<vector_name>/conversations: an export, from here or elsewhere. Only questions are required. */
 export const ConversationImport = Type.Object({
   id: nullable(ConversationId),
   title: nullable(Type.String({ maxLength: 10_000 })),
