@@ -1,5 +1,6 @@
+import { parseEvents } from '@polyvac/client/events'
 import { isRecord } from '@polyvac/core/plugin'
-import { eventData, parseJson, type HttpClient, type HttpRequest, type WholeReply } from '../client/http-client.js'
+import { parseJson, type HttpClient, type HttpRequest, type WholeReply } from '../client/http-client.js'
 
 export const ACCEPT = 'application/json, text/event-stream'
 export const MODERN = '2026-07-28'
@@ -54,7 +55,7 @@ export async function endSession (client: HttpClient, path: string, headers: Rec
 
 /** The result of a reply in JSON, or in the last event with one. */
 export function resultOf ({ json, text }: WholeReply): Record<string, unknown> | undefined {
-  for (const data of [json, ...eventData(text).map(parseJson)]) {
+  for (const data of [json, ...parseEvents(text).map(event => parseJson(event.data))]) {
     if (isRecord(data) && isRecord(data.result)) return data.result
   }
 }
