@@ -2,7 +2,8 @@ import { cutError, errorIn, invalidError, refusal, UnreachableError } from './er
 import { readEvents, readText, type ServerEvent } from './events.js'
 import type { Connection, Update } from './types.js'
 
-export type Json = Readonly<Record<string, any>>
+/** An object of a service, whose fields are checked where they are read. */
+export type Json = Readonly<Record<string, ReturnType<typeof JSON.parse>>>
 
 interface Request {
   readonly method?: string
