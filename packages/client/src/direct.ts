@@ -5,14 +5,17 @@ import type { Connection, Question, RunProtocol, RunReference, Source, Step, Upd
 export interface DirectQuestion extends Question {
   /** The answer is a run, which goes on when its reader leaves; the service needs a store of tasks. */
   readonly background?: boolean | undefined
+  /** Further fields of the body: `stream_timeout`, and those that the interpreter reads from `extra`. */
+  readonly fields?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** Polyvac's own routes, below `/vac`. */
 export const direct: RunProtocol<DirectQuestion> = { ask, resume, stop }
 
 async function * ask (question: DirectQuestion): AsyncGenerator<Update, void> {
-  const { vac, text, history, conversation, steps, background } = question
+  const { vac, text, history, conversation, steps, background, fields } = question
   const body = {
+    ...fields,
     user_input: text,
     ...history !== undefined && { chat_history: history },
     ...conversation !== undefined && { conversation_id: conversation },
@@ -43,7 +46,7 @@ async function * untilEnd (events: AsyncIterable<JsonEvent>, onEvent?: (event: J
       onEvent?.(event)
       const update = updateOf(event)
       if (update.done === true) last = update
-      else yield update
+      else if (Object.keys(update).length > 0) yield update
     }
   } catch (err) {
     if (last === undefined) throw err

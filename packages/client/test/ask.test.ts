@@ -108,6 +108,11 @@ test('an answer in the background goes on without its reader, is read from its c
   }
 })
 
+test('further fields of a question reach the interpreter', async t => {
+  const base = await serve(t, (question, _vac, _history, { language }) => `${question} in ${String(language)}`)
+  t.equal((await read(ask('direct', { base, vac: 'docs', text: 'tea', fields: { language: 'de', stream_timeout: 5, user_input: 'x' } }))).text, 'tea in de')
+})
+
 test('questions of one conversation name it', async t => {
   const base = await serve(t, question => question)
   const first = await read(ask('direct', { base, vac: 'docs', text: 'a', conversation: 'tea/ä' }))
