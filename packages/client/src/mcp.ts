@@ -2,7 +2,8 @@ import { errorIn, ServiceError } from './errors.js'
 import { addressOf, conversationOf, randomId, sendForEvents, toEnd, updateWith, type Json } from './send.js'
 import type { InputRequest, Protocol, Question, Source, Step, Update } from './types.js'
 
-const REVISION = '2026-07-28'
+/** The revision of MCP that `mcp` speaks. */
+export const REVISION = '2026-07-28'
 
 /** The tool `vac_stream_<vac>` of MCP 2026-07-28, which has no sessions: a reply to a question is another call. */
 export const mcp: Protocol = { ask: question => toEnd(streamed(question)) }
