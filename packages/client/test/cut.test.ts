@@ -85,6 +85,23 @@ test('a stream that is cut at any byte is read without a lost or doubled charact
   t.pass('each cut')
 })
 
+test('a stream that arrives in pieces of any size is read in whole', async t => {
+  const body = new TextEncoder().encode(`\ufeff${SAMPLE.map((entry, i) => frameOf(entry, i + 1)).join('')}data: {"answer":"Ende 🫖"}\n\n`)
+  for (let size = 1; size <= 16; size++) {
+    for (const text of [body, new TextEncoder().encode(new TextDecoder('utf-8', { ignoreBOM: true }).decode(body).replaceAll('\n', '\r\n'))]) {
+      let at = 0
+      const stream = new ReadableStream<Uint8Array>({
+        pull (controller) {
+          controller.enqueue(text.slice(at, at += size))
+          if (at >= text.length) controller.close()
+        }
+      })
+      const answer = await read(resume('direct', { base: '', vac: 'docs', run: 'r', fetch: async () => new Response(stream, { headers: { 'content-type': 'text/event-stream' } }) }))
+      t.strictSame(answer.texts, textsOf(SAMPLE), `pieces of ${size} bytes`)
+    }
+  }
+})
+
 test('a stream of any text that is cut several times is read in whole', async t => {
   const state = { log: SAMPLE, cuts: [] as number[], isReset: false, streams: 0 }
   const base = await serveLog(t, state)
