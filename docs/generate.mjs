@@ -55,6 +55,7 @@ const parts = {
   'errors: index': errorIndex,
   'errors: callers': () => errorSections(({ seen }) => seen === 'caller'),
   'errors: start': () => errorSections(({ seen }) => seen === 'start'),
+  'errors: client': () => errorSections(({ seen }) => seen === 'client'),
   'errors: log': () => errorSections(({ seen }) => seen === 'log'),
   limits: limitsTable,
   budget: budgetTable,
@@ -79,6 +80,7 @@ const parts = {
   'mcp features': featuresTable,
   'template: interpreter.mjs': () => fileBlock('js file=interpreter.mjs', 'apps/polyvac/templates/model/interpreter.mjs'),
   'template: vac_config.yaml': () => fileBlock('yaml serve', 'apps/polyvac/templates/model/vac_config.yaml'),
+  'example: use-ask.ts': () => fileBlock('ts file=use-ask.ts', 'packages/client/test/fixtures/use-ask.ts'),
   help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/polyvac/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
   'help: commands': commandTable,
   'routes: host': () => routesTable('host'),
@@ -340,7 +342,7 @@ for (const [name, make] of Object.entries(parts)) made.set(name, await make())
 const pages = [
   ...readdirSync(new URL('docs/', root), { recursive: true }).filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
   'CONTRIBUTING.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/mcp-protocol/README.md', 'packages/a2a/README.md',
-  'packages/playground/README.md'
+  'packages/client/README.md', 'packages/playground/README.md'
 ]
 let stale = 0
 for (const page of pages) {

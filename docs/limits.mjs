@@ -344,6 +344,11 @@ export const limits = {
     ['A line on standard input', 'core: BODY_BYTES', 'bytes', 'An error with the id of the message; the next one is served.'],
     ['Time for what is in progress when standard input ends', 'mcp-server: DRAIN_MS', 'ms', 'It is cancelled.']
   ],
+  'Client package': [
+    ['One event of a service, and a response that is not a stream', 'client: MAX_EVENT_BYTES', 'bytes', 'The answer fails with `RESPONSE_TOO_LARGE`.'],
+    ['Connections of a run in a row that bring nothing new', 'client: MAX_FAILURES', 'connections', 'The reading fails with the failure of the last one; the run goes on.'],
+    ['Pause between two of them', 'client: MAX_PAUSE_MS', 'ms', 'It begins with none, and doubles up to this.']
+  ],
   'Page of the playground': [
     ['Exchanges that the page keeps', 'playground: MAX_EXCHANGES', '', 'The oldest one leaves.'],
     ['Requests and frames that the page keeps', 'playground: MAX_SESSION_CHARS', 'characters', 'The oldest exchanges leave.'],

@@ -1,6 +1,7 @@
 // The meaning and the remedy of every error code. Codes and statuses come from the source; docs/generate.mjs
 // joins the two and fails when one has a code that the other lacks.
-// seen: 'caller' in a response, 'start' when the application starts or a function is called, 'log' only in the log.
+// seen: 'caller' in a response, 'client' in a program with @polyvac/client,
+// 'start' when the application starts or a function is called, 'log' only in the log.
 export const remedies = {
   BAD_REQUEST: { seen: 'caller', means: 'The body, or a part of it, has the wrong shape. `details` names every problem by its path.', remedy: 'Correct the named fields.' },
   INVALID_HISTORY: { seen: 'caller', means: 'An entry of `chat_history` is not a turn in an accepted form.', remedy: 'Send `{role, content}`, `{name: "Human" or "AI", content}`, `{human, ai}` or `[human, ai]`.' },
@@ -184,5 +185,10 @@ export const remedies = {
   NOTIFICATION_UNSIGNED: { seen: 'log', means: 'A notification that this program received is not signed.', remedy: 'Refuse it; its sender is unknown.' },
   NOTIFICATION_FORGED: { seen: 'log', means: 'A notification that this program received is not what the sender signed, or is for another receiver.', remedy: 'Refuse it; compare the address that the receiver expects.' },
   NOTIFICATION_EXPIRED: { seen: 'log', means: 'A notification that this program received was signed too long ago.', remedy: 'Refuse it; compare the clocks of both machines if it has only just arrived.' },
-  NOTIFICATION_KEYS: { seen: 'log', means: 'The public keys of the sender of a notification could not be read.', remedy: 'Answer 503; the sender tries again.' }
+  NOTIFICATION_KEYS: { seen: 'log', means: 'The public keys of the sender of a notification could not be read.', remedy: 'Answer 503; the sender tries again.' },
+
+  SERVICE_UNREACHABLE: { seen: 'client', means: 'No service answers at the address. `cause` of the error has the failure of `fetch`.', remedy: 'Check the address and the network. In a page of another origin, let the service allow that origin with CORS.' },
+  STREAM_CUT: { seen: 'client', means: 'The connection ended before the answer did, or could not be opened again.', remedy: 'Ask again; with `background: true` the answer goes on meanwhile, and `resume` reads it.' },
+  RESPONSE_TOO_LARGE: { seen: 'client', means: 'An event, or a body that is not a stream, is longer than `@polyvac/client` reads.', remedy: 'Ask for a shorter answer.' },
+  RESPONSE_INVALID: { seen: 'client', means: 'The response is not one of the protocol, such as a page of a proxy.', remedy: 'Check that `base`, or `url`, is the address of the service.' }
 }

@@ -23,7 +23,7 @@ const ARROWS = {
   'mcp-server': ['core', 'mcp-protocol', { types: 'tasks' }],
   'mcp-gateway': ['core', 'mcp-protocol'],
   host: ['core', 'auth', 'sqlite', 'tasks', 'documents', 'vac', 'a2a', 'mcp-server', 'mcp-gateway', 'playground', 'runs'],
-  polyvac: ['core', 'auth', 'host']
+  polyvac: ['core', 'auth', 'client', 'host']
 }
 
 /** What `npm start` runs in addition to the sources. */

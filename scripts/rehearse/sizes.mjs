@@ -15,10 +15,10 @@ export const SIZES = {
   '@polyvac/mcp-gateway': { packages: 77, megabytes: 50.3 },
   '@polyvac/documents': { packages: 71, megabytes: 34.6 },
   '@polyvac/host': { packages: 140, megabytes: 78.6 },
-  polyvac: { packages: 184, megabytes: 111 }
+  polyvac: { packages: 185, megabytes: 111 }
 }
 /** All packages together, with Fastify. */
-const ALL = { packages: 183, megabytes: 109 }
+const ALL = { packages: 184, megabytes: 109 }
 /** A package may install a tenth more, which dependencies of others take by themselves. */
 const GROWTH = 1.1
 

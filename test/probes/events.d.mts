@@ -1,3 +1,3 @@
-export function messagesOf (body: string): Array<{ readonly id: string | undefined, readonly event: string | undefined, readonly data: string }>
+export { parseEvents as messagesOf } from '@polyvac/client/events'
 export function eventsOf (body: string): Array<{ readonly event: string | undefined, readonly data: unknown }>
 export function jsonOf (text: string): unknown

@@ -1,11 +1,6 @@
-import { createParser } from 'eventsource-parser'
+import { parseEvents as messagesOf } from '@polyvac/client/events'
 
-/** The events of an event stream, `{ id, event, data }`, `data` as text. */
-export function messagesOf (body) {
-  const messages = []
-  createParser({ onEvent: message => { messages.push(message) } }).feed(body)
-  return messages
-}
+export { messagesOf }
 
 /** The events of an event stream, `{ event, data }`, with JSON parsed. */
 export function eventsOf (body) {

@@ -1,3 +1,4 @@
+import { parseEvents } from '@polyvac/client/events'
 import { test } from 'tap'
 import { request } from 'node:http'
 import { join } from 'node:path'
@@ -7,10 +8,7 @@ import { bad, folder, journal, published, started, until, type Started } from '.
 async function events (app: Started['app'], payload: object): Promise<Array<[string, any]>> {
   const { body, headers, statusCode } = await app.inject({ method: 'POST', url: '/mcp/call', headers: { accept: 'text/event-stream' }, payload })
   if (!String(headers['content-type']).startsWith('text/event-stream')) return [[`status ${statusCode}`, JSON.parse(body)]]
-  return body.trim().split('\n\n').map(event => {
-    const [, name = '', data = ''] = /^event: (.*)\ndata: (.*)$/.exec(event) ?? []
-    return [name, JSON.parse(data)]
-  })
+  return parseEvents(body).map(({ event = '', data }) => [event, JSON.parse(data)])
 }
 
 test('progress comes as events, every one and the last too, then the result', async t => {

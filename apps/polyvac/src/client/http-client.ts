@@ -68,20 +68,21 @@ export class HttpClient {
     return new URL(path.replace(/^\/+/, ''), this.base)
   }
 
+  /** As `fetch`, for a path below the service or an absolute address, with the headers of the user for the service. */
+  readonly fetch = async (path: string, init: RequestInit): Promise<Response> => {
+    const url = this.address(path)
+    const own = url.origin === this.base.origin ? this.#headers : {}
+    return await fetch(url, { ...init, redirect: 'manual', headers: { ...init.headers as Record<string, string>, ...own } })
+  }
+
   /** Sends a request; the caller reads the pieces, and the request ends when it stops reading. */
   async open (path: string, { method, headers, body, signal, maxMs = this.#maxMs }: HttpRequest = {}): Promise<HttpReply> {
     // a caller that reads no piece does not end it
     const { signal: stop, end } = deadlineSignal(maxMs, signal, { ref: false })
-    const url = this.address(path)
     try {
-      const response = await fetch(url, {
+      const response = await this.fetch(path, {
         method: method ?? (body === undefined ? 'GET' : 'POST'),
-        redirect: 'manual',
-        headers: {
-          ...body === undefined ? {} : { 'content-type': 'application/json' },
-          ...headers,
-          ...url.origin === this.base.origin ? this.#headers : {}
-        },
+        headers: { ...body === undefined ? {} : { 'content-type': 'application/json' }, ...headers },
         ...body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) },
         signal: stop
       })
@@ -174,12 +175,4 @@ function readHeaders (lines: readonly string[]): Record<string, string> {
     }
   }
   return Object.fromEntries(headers)
-}
-
-/** The data of each server-sent event of a body, which may have several lines; the last event needs no end. */
-export function eventData (body: string): string[] {
-  return body.split(/(?:\r\n|\n|\r(?!\n)){2,}/).flatMap(event => {
-    const lines = event.split(/\r\n|\n|\r/).filter(line => line.startsWith('data:'))
-    return lines.length === 0 ? [] : [lines.map(line => line.slice(5).replace(/^ /, '')).join('\n')]
-  })
 }

@@ -1,16 +1,12 @@
+import { parseEvents } from '@polyvac/client/events'
+import { mcpRequest } from '@polyvac/client/mcp'
 import { isRecord } from '@polyvac/core/plugin'
-import { eventData, parseJson, type HttpClient, type HttpRequest, type WholeReply } from '../client/http-client.js'
+import { parseJson, type HttpClient, type HttpRequest, type WholeReply } from '../client/http-client.js'
 
 export const ACCEPT = 'application/json, text/event-stream'
-export const MODERN = '2026-07-28'
 /** The last revision with sessions. */
 export const LEGACY = '2025-11-25'
 const CLIENT_INFO = { name: 'polyvac', version: '1' }
-const META = {
-  'io.modelcontextprotocol/protocolVersion': MODERN,
-  'io.modelcontextprotocol/clientInfo': CLIENT_INFO,
-  'io.modelcontextprotocol/clientCapabilities': {}
-}
 
 /** The address of the MCP server: `/mcp`, or the address of the service itself. */
 export function mcpPath ({ base }: HttpClient): string {
@@ -25,11 +21,8 @@ export function rpc (method: string, params: object): object {
 }
 
 /** A request of MCP 2026-07-28, which has no session. */
-export function modernRequest (method: string, params: object = {}): HttpRequest {
-  return {
-    headers: { accept: ACCEPT, 'mcp-protocol-version': MODERN, 'mcp-method': method },
-    body: rpc(method, { ...params, _meta: META })
-  }
+export function modernRequest (method: string, params: Readonly<Record<string, unknown>> = {}): HttpRequest {
+  return mcpRequest(method, params, {}, { 'io.modelcontextprotocol/clientInfo': CLIENT_INFO })
 }
 
 /** The request that begins a session of an older revision. */
@@ -54,7 +47,7 @@ export async function endSession (client: HttpClient, path: string, headers: Rec
 
 /** The result of a reply in JSON, or in the last event with one. */
 export function resultOf ({ json, text }: WholeReply): Record<string, unknown> | undefined {
-  for (const data of [json, ...eventData(text).map(parseJson)]) {
+  for (const data of [json, ...parseEvents(text).map(event => parseJson(event.data))]) {
     if (isRecord(data) && isRecord(data.result)) return data.result
   }
 }

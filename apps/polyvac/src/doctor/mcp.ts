@@ -1,6 +1,7 @@
+import { REVISION as MODERN } from '@polyvac/client/mcp'
 import { checkAuthentication, checkOpenMetadata } from './authentication.js'
 import { ok, problem, unchecked, warning, type Finding } from './finding.js'
-import { ACCEPT, endSession, INITIALIZE, isAbsent, LEGACY, mcpPath, MODERN, modernRequest, openSession, resultOf, rpc } from './json-rpc.js'
+import { ACCEPT, endSession, INITIALIZE, isAbsent, LEGACY, mcpPath, modernRequest, openSession, resultOf, rpc } from './json-rpc.js'
 import { checkEventStream } from './streams.js'
 import type { HttpClient, WholeReply } from '../client/http-client.js'
 

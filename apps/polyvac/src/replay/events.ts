@@ -1,5 +1,6 @@
+import { parseEvents } from '@polyvac/client/events'
 import { isRecord, isTooDeep } from '@polyvac/core/plugin'
-import { eventData, parseJson } from '../client/http-client.js'
+import { parseJson } from '../client/http-client.js'
 
 /** What differs between two runs of the same request. Where `key` and `value` match, the value is set aside. */
 export const VOLATILE: ReadonlyArray<{ readonly what: string, readonly key: RegExp, readonly value?: RegExp, readonly isList?: true }> = [
@@ -39,7 +40,7 @@ export const typeOf = (contentType: string): string => contentType.split(';')[0]
 /** The values of a body: of server-sent events, of lines, of one JSON document, or of plain text. */
 export function valuesOf (body: string, contentType: string): unknown[] {
   const type = typeOf(contentType)
-  if (type === 'text/event-stream') return eventData(body).filter(data => data !== '').map(toValue)
+  if (type === 'text/event-stream') return parseEvents(body).flatMap(({ data }) => data === '' ? [] : [toValue(data)])
   if (type === 'application/x-ndjson') return body.split('\n').filter(line => line.trim() !== '').map(toValue)
   return body === '' ? [] : [toValue(body)]
 }

@@ -114,7 +114,7 @@ async function listReadOnlyTools (client: HttpClient, path: string): Promise<Rea
 }
 
 /** The names from all pages of the list; undefined where the first one is refused. */
-async function readTools (client: HttpClient, url: string, request: (params: object) => HttpRequest): Promise<Set<string> | undefined> {
+async function readTools (client: HttpClient, url: string, request: (params: Readonly<Record<string, unknown>>) => HttpRequest): Promise<Set<string> | undefined> {
   const names = new Set<string>()
   let params = {}
   for (let page = 0; page < MAX_TOOL_PAGES; page++) {
