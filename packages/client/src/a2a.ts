@@ -77,9 +77,9 @@ type Call = ReturnType<typeof rpc>
 /** Follows a task from its message, or from the event after the cursor, over as many connections as it takes. */
 async function * follow (connection: Connection, version: A2aVersion, { run, cursor, message }: { run?: string, cursor?: string | undefined, message?: Call }): AsyncGenerator<Update, void> {
   const task: Followed = { run, cursor, text: '', from: 0, isCut: false }
-  const updatesOf = (value: Json): Update[] => {
+  const placed = (value: Json): Update => {
     const update = updateOf(task, value)
-    return [{ ...update, ...task.run !== undefined && { run: task.run }, ...task.cursor !== undefined && { cursor: task.cursor } }]
+    return { ...update, ...task.run !== undefined && { run: task.run }, ...task.cursor !== undefined && { cursor: task.cursor } }
   }
   async function * open (): AsyncGenerator<Update, void> {
     const call = task.run === undefined ? message! : rpc(connection, version, 'subscribe', { id: task.run }, task.cursor)
@@ -91,17 +91,17 @@ async function * follow (connection: Connection, version: A2aVersion, { run, cur
         if (value !== undefined) waiting.push(value)
         if (id === '' && task.cursor !== undefined && waiting.length < MAX_STEP_EVENTS) continue
         const last = waiting.pop()
-        for (const event of waiting.splice(0)) yield * updatesOf(event)
+        for (const event of waiting.splice(0)) yield placed(event)
         if (id !== '') task.cursor = id
-        if (last !== undefined) yield * updatesOf(last)
+        if (last !== undefined) yield placed(last)
       }
     } catch (err) {
       // a task that has ended has no stream, but its record
       if (call === message || !(err instanceof ServiceError) || !err.code.startsWith('-32')) throw err
       const get = rpc(connection, version, 'get', { id: task.run })
-      const updates = updatesOf(await sendForJson(connection, get.url, get))
-      if (updates.at(-1)?.done !== true) throw err
-      yield * updates
+      const update = placed(await sendForJson(connection, get.url, get))
+      if (update.done !== true) throw err
+      yield update
     }
   }
   // a message that is sent again would begin another task
