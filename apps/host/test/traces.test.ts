@@ -1,5 +1,5 @@
 import { test, type Test } from 'tap'
-import type { InterpreterExtra } from '@polyvac/core'
+import type { InterpreterChunk, InterpreterExtra } from '@polyvac/core'
 import type { McpServerConfig } from '@polyvac/mcp-gateway'
 import type { FastifyInstance } from 'fastify'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -25,12 +25,20 @@ const json = { 'content-type': 'application/json' }
 
 recordSpans()
 
-async function * answer (question: string, name: string, history: unknown, { callTool, signal }: InterpreterExtra): AsyncGenerator<string> {
+async function * answer (question: string, name: string, history: unknown, { callTool, signal }: InterpreterExtra): AsyncGenerator<InterpreterChunk> {
   if (question === 'fail') throw Object.assign(new Error('canary-cause'), { code: 'canary cause' })
   if (question === 'wait') await new Promise((resolve, reject) => { signal.addEventListener('abort', () => { reject(new Error('aborted')) }) })
   if (question.startsWith('tool')) {
     const { content } = await callTool!('everything', 'echo', { message: 'canary-argument' })
     yield JSON.stringify(content)
+  }
+  if (question === 'steps') {
+    yield { tool_call: { id: 'a', name: 'search', input: { q: 'canary' } } }
+    yield { tool_call: { id: 'b', name: 'read', input: {} } }
+    yield { tool_result: { id: 'a', output: 'canary' } }
+    yield { tool_result: { error: new Error('canary') } }
+    yield { tool_result: { id: 'of no call', output: 1 } }
+    yield { tool_call: { name: 'forgotten' } }
   }
   yield 'canary-answer '
   yield 'end'
@@ -157,6 +165,21 @@ test('a tool of a published server, called by an interpreter and through the MCP
   t.equal(mcp?.links[0]?.context.spanId, spans.find(({ name }) => name === 'POST /mcp')?.spanContext().spanId, 'the request is linked')
 })
 
+test('tools that an interpreter yields have spans, whether its caller sees steps or not', async t => {
+  const { url } = await host(t)
+  for (const steps of [undefined, true]) {
+    await post(`${url}/vac/demo`, { user_input: 'steps', steps })
+    const spans = await takeSpans()
+    const above = 'INTERNAL invoke_agent demo < SERVER POST /vac/:vector_name'
+    t.strictSame(linesOf(spans), [
+      `INTERNAL execute_tool forgotten !TOOL_UNFINISHED < ${above}`, `INTERNAL execute_tool read !tool_error < ${above}`,
+      `INTERNAL execute_tool search < ${above}`, above, 'SERVER POST /vac/:vector_name'
+    ])
+    t.match(spans.find(({ name }) => name === 'execute_tool search')?.attributes, { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'search' })
+    t.notMatch(JSON.stringify(spans.map(({ name, attributes }) => [name, attributes])), /canary/)
+  }
+})
+
 test('a tool that fails over MCP ends its spans with tool_error, and one whose caller leaves with CALL_ABORTED', async t => {
   const { app, url } = await host(t, { enable_mcp_server: true })
   const call = (query: string, signal?: AbortSignal): Promise<Response> => fetch(`${url}/mcp`, {
@@ -259,6 +282,10 @@ test('with capture_content the spans have the first characters of texts, argumen
   t.match(spans.find(({ name }) => name === 'execute_tool echo')?.attributes, {
     'gen_ai.tool.call.arguments': '{"message":"canary-argument"}', 'gen_ai.tool.call.result': /canary-argument/
   })
+  await post(`${url}/vac/demo`, { user_input: 'steps' })
+  t.match((await takeSpans()).find(({ name }) => name === 'execute_tool search')?.attributes, {
+    'gen_ai.tool.call.arguments': '{"q":"canary"}', 'gen_ai.tool.call.result': 'canary'
+  }, 'one that it yields')
   // the switch is one for the process
   await host(t)
 })

@@ -18,10 +18,10 @@ async function deltasOf (pieces: Iterable<string>): Promise<string[]> {
 test('the more text was written, the more text waits and the longer, within bounds', t => {
   const waits = (written: number): number[] => { const { chars, ms } = patience(written); return [chars, ms] }
   t.strictSame([0, 4 * KI, 32 * KI, 64 * KI, 80 * KI, 128 * KI, 256 * KI, 64 * KI * KI].map(waits), [
-    [4 * KI, 20], [4 * KI, 20], [4 * KI, 20], [8 * KI, 20], [10 * KI, 20], [16 * KI, 32], [32 * KI, 64], [32 * KI, 64]
+    [4 * KI, 20], [4 * KI, 20], [8 * KI, 20], [16 * KI, 20], [20 * KI, 20], [32 * KI, 32], [64 * KI, 64], [120 * KI, 64]
   ])
-  t.strictSame(patience(64 * KI, { everyMs: 1, maxChars: 1 }), { chars: 8 * KI, ms: 16 })
-  t.strictSame(patience(64 * KI * KI, { everyMs: 100, maxChars: 100_000 }), { chars: 100_000, ms: 100 })
+  t.strictSame(patience(64 * KI, { everyMs: 1, maxChars: 1 }), { chars: 16 * KI, ms: 16 })
+  t.strictSame(patience(64 * KI * KI, { everyMs: 100, maxChars: 200_000 }), { chars: 200_000, ms: 100 })
   t.end()
 })
 

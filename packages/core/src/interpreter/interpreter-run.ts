@@ -182,6 +182,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       limits: this.#limits,
       // the run of the main thread logs them
       log: hasRemoteTools === true ? undefined : log,
+      observed: this.#observed,
       push: (step, chars) => this.#queue.pushStep({ step, chars })
     })
     return this.#steps

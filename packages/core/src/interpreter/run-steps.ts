@@ -5,6 +5,7 @@ import { isRecord } from '../basics/is-record.js'
 import { SurrogateJoin } from '../basics/well-formed.js'
 import type { RunLimits } from './run-limits.js'
 import type { Log } from '../basics/log.js'
+import type { ObservedCall } from '../telemetry/observe-call.js'
 
 /** Counted for each step, besides its values. */
 const STEP_CHARS = 64
@@ -18,6 +19,8 @@ export interface StepSink {
   readonly view: StepView | undefined
   readonly limits: Pick<RunLimits, 'maxSteps' | 'maxStepChars'>
   readonly log: Log | undefined
+  /** Observes the calls of tools that the interpreter yields. */
+  readonly observed: Pick<ObservedCall, 'step'> | undefined
   /** Queues a step for the reader; false where the queue is full. */
   readonly push: (step: Step, chars: number) => boolean
 }
@@ -56,6 +59,15 @@ export class RunSteps implements StepReading {
    * @throws StepProblem for one that is not of its kind, or not JSON
    */
   read (kind: StepKind, given: unknown): Step | undefined {
+    const step = this.#read(kind, given)
+    if (step === undefined) return undefined
+    const seen = this.#take(step)
+    if (!('tool_call' in step) || this.#open.has(step.tool_call.id)) this.#sink.observed?.step(step, given)
+    return seen
+  }
+
+  /** @throws StepProblem */
+  #read (kind: StepKind, given: unknown): Step | undefined {
     const { view } = this.#sink
     const before = this.#capacity.left
     const seen = view !== undefined && (view === 'all' || !kind.startsWith('tool_'))
@@ -72,7 +84,7 @@ export class RunSteps implements StepReading {
       // the name of a tool, and that it has ended, are worth more than its text
       step = readers[kind](given, this.#withoutContent)
     }
-    return step === undefined ? undefined : this.#take(step)
+    return step
   }
 
   /** Calls a tool, and queues its call and its result. */
@@ -115,11 +127,12 @@ export class RunSteps implements StepReading {
     const before = this.#capacity.left
     let step: Step | undefined
     try {
-      step = this.read(kind, given)
+      step = this.#read(kind, given)
     } catch {
-      step = this.#take(readers[kind](given, this.#withoutContent))
+      step = readers[kind](given, this.#withoutContent)
       this.leftOut++
     }
+    step &&= this.#take(step)
     if (step !== undefined && !this.#sink.push(step, before - this.#capacity.left)) this.leftOut++
   }
 
@@ -130,7 +143,11 @@ export class RunSteps implements StepReading {
     if (kind !== 'reasoning') this.#thinking = undefined
     if (isNext) this.#note(step)
     const { view, limits: { maxSteps } } = this.#sink
-    if (view === undefined) return undefined
+    if (view === undefined) {
+      if ('tool_result' in step) this.#open.delete(step.tool_result.id)
+      else if ('tool_call' in step && this.#open.size < maxSteps) this.#open.add(step.tool_call.id)
+      return undefined
+    }
     const chars = STEP_CHARS + headChars(step)
     this.#capacity.left -= chars
     const isResult = 'tool_result' in step && this.#open.delete(step.tool_result.id)

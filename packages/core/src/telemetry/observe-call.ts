@@ -1,9 +1,10 @@
+import type { Step } from '../vac/step.js'
 import type { ToolAccess } from '../vac/tools.js'
 import type { Answer, VacCall } from '../vac/vac.js'
 import {
   AGENT_NAME, EXECUTE_TOOL, INPUT_MESSAGES, INVOKE_AGENT, OPERATION, OUTPUT_MESSAGES, PROTOCOL, TOOL_ARGUMENTS, TOOL_NAME, TOOL_RESULT
 } from './names.js'
-import { isTraced, startSpan, toolLabel, withSpan, type OpenSpan } from './spans.js'
+import { isTraced, startSpan, toolLabel, withSpan, type OpenSpan, type SpanOptions } from './spans.js'
 
 /** Most characters of a text in an attribute. */
 const MAX_CONTENT_CHARS = 8_192
@@ -31,6 +32,11 @@ function messagesOf (role: 'user' | 'assistant', text: string): string | undefin
 /** Observes one run of an interpreter, for every protocol. */
 export class ObservedCall {
   readonly #span: OpenSpan | undefined
+  /** Made at the first call. */
+  // @keyed id of a call of a tool that the interpreter yielded | holds: its open span | whose: the caller of the
+  //   answer | bound: calls without a result, of which RunSteps tracks maxSteps; an entry ends with its result, all
+  //   with the answer | share: one answer | test: apps/host/test/traces.test.ts: tools that an interpreter yields
+  #tools: Map<string, OpenSpan> | undefined
 
   constructor (span: OpenSpan | undefined) {
     this.#span = span
@@ -50,8 +56,28 @@ export class ObservedCall {
     }
   }
 
+  /** A call of a tool that the interpreter executes itself, or its result, as it yielded it. */
+  step (step: Step, given: unknown): void {
+    if ('tool_call' in step) {
+      const { id, name } = step.tool_call
+      const span = this.run(() => startSpan(`${EXECUTE_TOOL} ${toolLabel(name)}`, { attributes: toolAttributes(name, yielded(given, 'input')) }))
+      this.#endTool(id)
+      if (span !== undefined) (this.#tools ??= new Map()).set(id, span)
+    } else if ('tool_result' in step) {
+      const { id, state } = step.tool_result
+      this.#tools?.get(id)?.set(TOOL_RESULT, yielded(given, 'output'))
+      this.#endTool(id, state === 'failed' ? 'tool_error' : undefined)
+    }
+  }
+
+  #endTool (id: string, err?: unknown): void {
+    this.#tools?.get(id)?.end(err)
+    this.#tools?.delete(id)
+  }
+
   /** The run is over: with its Answer, or with the error that its caller gets. */
   end (answer: Answer | undefined, err?: unknown): void {
+    for (const id of this.#tools?.keys() ?? []) this.#endTool(id, 'TOOL_UNFINISHED')
     this.#span?.set(OUTPUT_MESSAGES, answer === undefined ? undefined : messagesOf('assistant', answer.answer))
     this.#span?.end(answer === undefined ? err ?? '_OTHER' : undefined)
   }
@@ -69,11 +95,25 @@ export function observeCall ({ vac }: { readonly vac: string }, { protocol = 'co
 export async function traceTool<T extends object> (tool: string, args: unknown, call: () => Promise<T>): Promise<T> {
   if (!isTraced()) return await call()
   return await withSpan(`${EXECUTE_TOOL} ${toolLabel(tool)}`, () => ({
-    attributes: { [OPERATION]: EXECUTE_TOOL, [TOOL_NAME]: toolLabel(tool), [TOOL_ARGUMENTS]: contentOf(args) }
+    attributes: toolAttributes(tool, contentOf(args))
   }), async span => {
     const result = await call()
     span?.set(TOOL_RESULT, contentOf(result))
     if ((result as { isError?: unknown }).isError === true) span?.end('tool_error')
     return result
   })
+}
+
+function toolAttributes (tool: string, args: string | undefined): NonNullable<SpanOptions['attributes']> {
+  return { [OPERATION]: EXECUTE_TOOL, [TOOL_NAME]: toolLabel(tool), [TOOL_ARGUMENTS]: args }
+}
+
+/** An attribute of what an interpreter yielded, which may not be JSON; undefined unless content is captured. */
+function yielded (given: unknown, key: 'input' | 'output'): string | undefined {
+  if (!isCaptured) return undefined
+  try {
+    return contentOf((given as Record<string, unknown>)[key])
+  } catch {
+    return undefined
+  }
 }

@@ -16,13 +16,12 @@ export interface DeltaWriter {
   flush (): Promise<void>
 }
 
-/** Upper bounds of the waiting text, in characters and ms. */
-const MAX_CHARS = 32 * 1024
 /**
- * Characters of one delta: below half of MAX_PARTIAL_CHARS. So a record has more text than its last delta, unless that
- * delta was the first one.
+ * Most characters of one delta, and of the text that waits: below half of MAX_PARTIAL_CHARS. So a record has more text
+ * than its last delta, unless that delta was the first one.
  */
 const MAX_DELTA_CHARS = 120 * 1024
+/** Longest wait, in ms. */
 const MAX_DELAY_MS = 64
 
 /** Default and smallest value of the options. */
@@ -35,7 +34,7 @@ const DEFAULTS = readNumbers(DELTA_NUMBERS, {})
  * each event, so events get rarer as it grows: their cost is linear in the text, not quadratic.
  */
 export function patience (written: number, { everyMs, maxChars } = DEFAULTS): { readonly chars: number, readonly ms: number } {
-  return { chars: Math.max(maxChars, Math.min(written / 8, MAX_CHARS)), ms: Math.max(everyMs, Math.min(written / 4_096, MAX_DELAY_MS)) }
+  return { chars: Math.max(maxChars, Math.min(written / 4, MAX_DELTA_CHARS)), ms: Math.max(everyMs, Math.min(written / 4_096, MAX_DELAY_MS)) }
 }
 
 /**
