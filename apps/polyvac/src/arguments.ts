@@ -39,6 +39,8 @@ export interface Arguments {
   readonly fail: boolean
   /** The running service that `chat` talks to, and to which `replay` sends a session. */
   readonly url: string | undefined
+  /** The conversation of the service that `chat` continues. */
+  readonly conversation: string | undefined
   /** Lines `name: value` that go with each request of `chat`, `doctor` and `replay`. They may be secrets. */
   readonly headers: readonly string[]
   /** Whether `replay` also sends requests that may change something. */
@@ -87,10 +89,17 @@ export function readArguments (argv: readonly string[], env: Env, cwd = process.
     json: values.json === true,
     fail: values.fail === true,
     url: values.url,
+    conversation: conversationOf(values),
     headers: values.header ?? [],
     all: values.all === true,
     grace: wholeNumber('--grace', values.grace, DEFAULTS.graceSeconds, 3_600)
   }
+}
+
+/** @throws USAGE where no service keeps conversations */
+function conversationOf ({ conversation, url }: { readonly conversation?: string | undefined, readonly url?: string | undefined }): string | undefined {
+  if (conversation !== undefined && url === undefined) throw new UsageError('--conversation is kept by a running service; name it with --url')
+  return conversation
 }
 
 type Env = Readonly<Record<string, string | undefined>>

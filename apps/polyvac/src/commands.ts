@@ -38,7 +38,7 @@ export const COMMAND_HELP = {
   chat: {
     usage: [`chat ${FOLDER} [vac]`],
     about: ['hold a conversation on a terminal or over a pipe, here or with the service of --url'],
-    options: ['config', 'url', 'header', 'json', ...LOGS],
+    options: ['config', 'url', 'conversation', 'header', 'json', ...LOGS],
     example: 'polyvac chat --url http://127.0.0.1:8080'
   },
   doctor: {

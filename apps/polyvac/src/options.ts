@@ -21,6 +21,7 @@ export const OPTIONS = {
   json: { type: 'boolean', about: 'log lines for programs; with ask, chat, doctor, replay and tools: results as JSON' },
   fail: { type: 'boolean', about: 'with ask: exit code 1 where the question is not answered' },
   url: { type: 'string', value: 'service', about: 'with chat and replay: the address of a running service' },
+  conversation: { type: 'string', value: 'id', about: 'with chat --url: a conversation that the service keeps; `/list` shows yours, `/open <id>` opens one' },
   header: { type: 'string', multiple: true, value: '\'name: value\'', about: 'with chat, doctor and replay: a header of each request, such as a token; repeatable' },
   all: { type: 'boolean', about: 'with replay: also send requests that may change something' },
   grace: { type: 'string', value: 'seconds', about: `time for answers in progress when the service stops (default: ${DEFAULTS.graceSeconds})` },

@@ -95,6 +95,23 @@ test('SIGINT stops the answer, and the next one ends the conversation', async t 
   t.equal(await ended, 0)
 })
 
+test('chat continues a conversation that a service keeps, lists them and opens one', async t => {
+  const cwd = await folder(t)
+  const app = await createHost({ config: join(cwd, 'vac_config.yaml') })
+  t.teardown(async () => { await app.close() })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const told = await runPolyvac(['chat', 'one', '--url', url, '--conversation', 'tea'], cwd, { input: 'first\n' })
+  t.equal(told.code, 0, told.stderr)
+  const { stdout } = await runPolyvac(['chat', 'one', '--url', url], cwd, { input: '/list\n/open tea\nsecond\n/open gone\n' })
+  t.match(stdout, /tea {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}first/)
+  t.match(stdout, /> first\n/)
+  const { turns } = await (await fetch(`${url}/vac/one/conversations/tea`)).json() as { turns: { question: string }[] }
+  t.strictSame(turns.map(({ question }) => question), ['first', 'second'])
+  const own = await runPolyvac(['chat', 'one'], cwd, { input: '/list\n' })
+  t.match(own.stdout, /kept by a running service/)
+  t.match((await runPolyvac(['chat', 'one', '--conversation', 'tea'], cwd, { input: '' })).stderr, /name it with --url/)
+})
+
 test('chat names the VACs to choose from, and why a service cannot be used', async t => {
   const cwd = await folder(t)
   const which = await runPolyvac(['chat'], cwd)

@@ -13,16 +13,23 @@ export interface ConversationHead {
 export interface ConversationTurn {
   readonly id: string
   readonly question: string
-  readonly answer: string
+  /** Absent while there is none, and where it failed or was cancelled. */
+  readonly answer?: string
   readonly source_documents: readonly Source[]
   readonly steps: readonly Step[]
   readonly files: readonly unknown[]
   readonly state: string
   readonly created_at: string
-  readonly duration_ms: number
+  readonly duration_ms?: number
+  readonly error?: { readonly code: string, readonly message: string }
 }
 
-export interface Conversation extends ConversationHead { readonly turns: readonly ConversationTurn[] }
+export interface Conversation extends ConversationHead {
+  /** In the order of the questions. */
+  readonly turns: readonly ConversationTurn[]
+  /** Whether there are turns before these: read them with the id of the first as `before`. */
+  readonly has_earlier: boolean
+}
 
 export interface ConversationPage {
   /** The newest first. */
@@ -34,7 +41,7 @@ export interface ConversationPage {
 /** The conversations of the caller with a VAC. Each function rejects with a ServiceError; an unknown id is 404. */
 export interface Conversations {
   list (page?: { readonly limit?: number, readonly cursor?: string }): Promise<ConversationPage>
-  get (id: string): Promise<Conversation>
+  get (id: string, before?: string): Promise<Conversation>
   rename (id: string, title: string): Promise<void>
   delete (id: string): Promise<void>
   /** Everything that the service keeps of a conversation, as JSON for `import`. */
@@ -55,7 +62,7 @@ export function conversations (connection: Connection & { readonly vac: string }
       const query = new URLSearchParams(Object.entries(page).map(([key, value]) => [key, String(value)])).toString()
       return await read(query === '' ? root : `${root}?${query}`)
     },
-    get: async id => await read(one(id)),
+    get: async (id, before) => await read(before === undefined ? one(id) : `${one(id)}?before=${encodeURIComponent(before)}`),
     rename: async (id, title) => { await end(one(id), 'PATCH', { title }) },
     delete: async id => { await end(one(id), 'DELETE') },
     export: async id => await read(`${one(id)}/export`),

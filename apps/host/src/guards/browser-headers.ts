@@ -6,8 +6,8 @@ import { PackageMissingError } from '../errors.js'
 /** Headers of responses that pages of other origins may read. */
 const EXPOSED = ['retry-after', 'www-authenticate', 'mcp-session-id', 'a2a-extensions', 'x-a2a-extensions', 'x-request-id', 'etag', 'location', 'x-run-id', 'x-conversation-id']
 
-/** Methods of the routes. Pages end sessions of MCP and delete webhooks of A2A. */
-const METHODS = ['GET', 'HEAD', 'POST', 'DELETE']
+/** Methods of the routes. Pages end sessions of MCP, delete webhooks of A2A, and rename and delete conversations. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']
 
 /**
  * CORS for the origins of `allowed_origins`, and the headers of Helmet, where they are switched on. Requests with

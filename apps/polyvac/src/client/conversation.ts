@@ -3,6 +3,7 @@ import type { Answer, ChatTurn } from '@polyvac/core'
 import { sourceLines } from '@polyvac/core/plugin'
 import { toPlainLines, toPlainText } from '../terminal.js'
 import type { CommandIo } from '../command-io.js'
+import type { KeptConversations } from './kept-conversations.js'
 
 /** Turns that go with a question; the oldest are left out. */
 export const MAX_HISTORY_TURNS = 200
@@ -43,9 +44,9 @@ function noticesOf ({ metadata = {} }: Answer): string[] {
 /**
  * Answers each line of standard input until its end, `exit`, or an empty line on a terminal. SIGINT stops the answer in
  * progress; a second one, or one without an answer in progress, ends the conversation. After a failed answer the
- * conversation goes on; from a pipe the exit code becomes 1.
+ * conversation goes on; from a pipe the exit code becomes 1. `/list` and `/open <id>` are about those that a service keeps.
  */
-export async function converse (name: string, speak: Speaker, { json }: { readonly json: boolean }, io: CommandIo): Promise<void> {
+export async function converse (name: string, speak: Speaker, { json }: { readonly json: boolean }, io: CommandIo, kept?: KeptConversations): Promise<void> {
   const isTerminal = io.stdin.isTTY === true
   const lines = createInterface({ input: io.stdin, terminal: isTerminal, ...isTerminal ? { output: io.stderr } : {} })
   lines.setPrompt(isTerminal ? `${name}> ` : '')
@@ -72,10 +73,15 @@ export async function converse (name: string, speak: Speaker, { json }: { readon
         answering = new AbortController()
         const { signal } = answering
         try {
-          const { answer, input_required: asked } = await writeAnswer(speak(question, history, signal), json ? 'line' : false, io)
-          const content = typeof asked === 'string' && answer === '' ? asked : answer
-          const turns: ChatTurn[] = [{ role: 'user', content: question }, { role: 'assistant', content }]
-          history = [...history, ...turns].slice(-MAX_HISTORY_TURNS)
+          const shown = await command(question, kept)
+          if (shown !== undefined) {
+            io.stdout.write(shown.map(line => `${toPlainText(line)}\n`).join(''))
+          } else {
+            const { answer, input_required: asked } = await writeAnswer(speak(question, history, signal), json ? 'line' : false, io)
+            const content = typeof asked === 'string' && answer === '' ? asked : answer
+            const turns: ChatTurn[] = [{ role: 'user', content: question }, { role: 'assistant', content }]
+            history = [...history, ...turns].slice(-MAX_HISTORY_TURNS)
+          }
         } catch (err) {
           writeFailure(err as Error, signal, json, io)
           if (!isTerminal && !signal.aborted) io.exitCode = 1
@@ -91,6 +97,15 @@ export async function converse (name: string, speak: Speaker, { json }: { readon
     io.off('SIGINT', onInterrupt)
     lines.close()
   }
+}
+
+/** What `/list` or `/open <id>` shows; undefined for a question. */
+async function command (line: string, kept: KeptConversations | undefined): Promise<string[] | undefined> {
+  const [, name, id] = /^\/(list|open)(?:\s+(\S+))?$/.exec(line) ?? []
+  if (name === undefined) return undefined
+  if (kept === undefined) return ['conversations are kept by a running service; name it with --url']
+  if (name === 'list') return await kept.list()
+  return id === undefined ? ['name the conversation: /open <id>; /list shows them'] : await kept.open(id)
 }
 
 function writeFailure (err: Error & { code?: string }, signal: AbortSignal, json: boolean, { stdout, stderr }: CommandIo): void {

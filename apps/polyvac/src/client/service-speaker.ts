@@ -4,6 +4,7 @@ import { deadlineSignal, isRecord } from '@polyvac/core/plugin'
 import { ServiceError } from '../errors.js'
 import { describeFailure, type HttpClient, type WholeReply } from './http-client.js'
 import type { Speaker } from './conversation.js'
+import type { KeptConversations } from './kept-conversations.js'
 
 /** The longest answer of a service; its own `stream_timeout` is 120 s unless it is set otherwise. */
 const MAX_ANSWER_MS = 3_600_000
@@ -11,7 +12,12 @@ const MAX_ANSWER_MS = 3_600_000
 type Json = Readonly<Record<string, unknown>>
 
 /** What can be asked at a service, and how. */
-export interface Service { readonly names: readonly string[], readonly speakerOf: (name: string) => Speaker }
+export interface Service {
+  readonly names: readonly string[]
+  readonly speakerOf: (name: string, kept: KeptConversations) => Speaker
+  /** @throws SERVICE_FAILED where the service has no direct routes, which keep conversations */
+  readonly requireKept: () => void
+}
 
 /**
  * The VACs of a Polyvac service; without its direct routes, the agent of an A2A card; without one, the models of an
@@ -21,15 +27,16 @@ export interface Service { readonly names: readonly string[], readonly speakerOf
 export async function findService (client: HttpClient): Promise<Service> {
   const direct = await read(client, 'vac')
   const vacs = listOf(direct.json, 'vacs')
-  if (vacs !== undefined) return { names: vacs.map(({ name }) => String(name)), speakerOf: name => speaker(client, 'direct', { vac: name }) }
+  if (vacs !== undefined) return { names: vacs.map(({ name }) => String(name)), speakerOf: (name, kept) => speaker(client, 'direct', { vac: name }, kept), requireKept: () => {} }
+  const requireKept = (): never => { throw new ServiceError(client.base.href, 'it has no direct routes, which keep conversations; leave out --conversation') }
   if (direct.status === 401 || direct.status === 403) throw new ServiceError(client.base.href, refusedText(direct.status))
   const { json: card } = await read(client, '.well-known/agent-card.json')
   const agent = isRecord(card) ? endpointOf(card) : undefined
-  if (agent !== undefined) return { names: [agent.name], speakerOf: name => speaker(client, 'a2a', { vac: name, ...agent }) }
+  if (agent !== undefined) return { names: [agent.name], speakerOf: name => speaker(client, 'a2a', { vac: name, ...agent }), requireKept }
   // clients of such an API are given its address with the version
   for (const base of ['openai/v1/', 'v1/', '']) {
     const models = listOf((await read(client, `${base}models`)).json, 'data')
-    if (models !== undefined) return { names: models.map(({ id }) => String(id)), speakerOf: name => speaker(client, 'openai', { vac: name, url: client.address(base).href.replace(/\/$/, '') }) }
+    if (models !== undefined) return { names: models.map(({ id }) => String(id)), speakerOf: name => speaker(client, 'openai', { vac: name, url: client.address(base).href.replace(/\/$/, '') }), requireKept }
   }
   throw new ServiceError(client.base.href,
     `GET /vac answered ${direct.status} without a list of VACs, and the service sends no agent card and no list of models; polyvac doctor ${client.base.href} shows what it offers`)
@@ -56,13 +63,14 @@ function endpointOf (card: Json): Endpoint | undefined {
 }
 
 /** Asks over one protocol. An A2A agent keeps the history, in a context; a reply to a question goes to its task. */
-function speaker (client: HttpClient, protocol: 'direct' | 'openai' | 'a2a', to: Pick<A2aQuestion, 'vac' | 'url' | 'version'>): Speaker {
+function speaker (client: HttpClient, protocol: 'direct' | 'openai' | 'a2a', to: Pick<A2aQuestion, 'vac' | 'url' | 'version'>, kept?: KeptConversations): Speaker {
   const { base: { href: base }, fetch } = client
   let conversation: string | undefined
   let reply: InputRequest | undefined
   return async function * (text, history, signal) {
     const { signal: stop, end } = deadlineSignal(MAX_ANSWER_MS, signal, { ref: false })
-    const question = { ...to, base, fetch, text, history, signal: stop, conversation, reply }
+    // a service that keeps the conversation has its turns
+    const question = { ...to, base, fetch, text, history: kept?.id === undefined ? history : undefined, signal: stop, conversation: kept?.id ?? conversation, reply }
     reply = undefined
     let answer = ''
     let sources: Update['sources'] = []

@@ -3,6 +3,7 @@ import { isAnswer, type Answer, type Vac } from '@polyvac/core'
 import { converse, type Speaker } from '../client/conversation.js'
 import { InterpreterCauseError, UsageError } from '../errors.js'
 import { HttpClient } from '../client/http-client.js'
+import { KeptConversations } from '../client/kept-conversations.js'
 import { findService } from '../client/service-speaker.js'
 import { toPlainText } from '../terminal.js'
 import { withVacs } from './with-vacs.js'
@@ -22,7 +23,9 @@ export async function chat (args: Arguments, io: CommandIo): Promise<void> {
   const client = new HttpClient(args.url, args.headers)
   const service = await findService(client)
   const name = await chooseVac(service.names, wanted, io)
-  await converse(name, service.speakerOf(name), args, io)
+  const kept = new KeptConversations(client, name, args.conversation)
+  if (args.conversation !== undefined) service.requireKept()
+  await converse(name, service.speakerOf(name, kept), args, io, kept)
 }
 
 /** Answers of a VAC of this process. */
