@@ -44,7 +44,7 @@ function noticesOf ({ metadata = {} }: Answer): string[] {
 /**
  * Answers each line of standard input until its end, `exit`, or an empty line on a terminal. SIGINT stops the answer in
  * progress; a second one, or one without an answer in progress, ends the conversation. After a failed answer the
- * conversation goes on; from a pipe the exit code becomes 1. `/list` and `/open <id>` are about those that a service keeps.
+ * conversation goes on; from a pipe the exit code becomes 1. `/list` and `/open <id>` read what a service keeps.
  */
 export async function converse (name: string, speak: Speaker, { json }: { readonly json: boolean }, io: CommandIo, kept?: KeptConversations): Promise<void> {
   const isTerminal = io.stdin.isTTY === true

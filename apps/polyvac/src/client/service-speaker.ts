@@ -14,7 +14,7 @@ type Json = Readonly<Record<string, unknown>>
 /** What can be asked at a service, and how. */
 export interface Service {
   readonly names: readonly string[]
-  readonly speakerOf: (name: string, kept: KeptConversations) => Speaker
+  readonly speakerOf: (name: string, kept?: KeptConversations) => Speaker
   /** @throws SERVICE_FAILED where the service has no direct routes, which keep conversations */
   readonly requireKept: () => void
 }
