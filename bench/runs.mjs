@@ -1,5 +1,5 @@
 // Durable answers: a streamed answer that is kept, next to one that is not; a late reader; and an owner with many runs.
-import { Agent, request } from 'node:http'
+import { asker } from './parts/asker.mjs'
 import { awake } from './parts/awake.mjs'
 import { figure } from './parts/figure.mjs'
 import { inRounds, ratiosOf, summary } from './parts/rounds.mjs'
@@ -94,21 +94,4 @@ async function compareCounts (...servers) {
     figures.push(figure(`${what}, processor time with ${MANY.toLocaleString('en')} runs, multiple of ${FEW.toLocaleString('en')}`, median(ratios), '×', { atMost: 1.2 }, { ...summary(many), ratios, few: summary(few) }))
   }
   return figures
-}
-
-/** Sends requests over one connection; resolves to the text of a response. */
-function asker (port) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  return (method, path, body) => new Promise((resolve, reject) => {
-    const text = body && JSON.stringify(body)
-    const asked = request({ agent, host: '127.0.0.1', port, method, path, headers: text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) } })
-    asked.on('error', reject).end(text)
-    asked.on('response', response => {
-      let received = ''
-      response.setEncoding('utf8').on('data', piece => { received += piece }).on('error', reject).on('end', () => {
-        if (response.statusCode >= 300) reject(new Error(`${method} ${path} is answered with ${response.statusCode} ${received.slice(0, 200)}`))
-        else resolve(received)
-      })
-    })
-  })
 }

@@ -7,14 +7,17 @@ import { counted, instant } from './interpreters.mjs'
 
 /** So many questions at once fill a store. */
 const AT_ONCE = 64
+const OF_ONE = 1_000
 
 /**
  * Polyvac as an application with runs registers it, in a file.
  * @param finished runs that have ended before it listens
+ * @param conversations conversations of ten turns, `chat 0` and so on; 1,000 of one owner
  */
-export async function runsApp (path, finished = 0) {
+export async function runsApp (path, finished = 0, conversations = 0) {
   const tasks = sqliteTaskStore({ path, maxTasks: 1_000_000, ownerShare: 1 })
   await tasks.open()
+  await talk(tasks.conversations, conversations)
   const app = Fastify()
   app.addHook('onClose', () => tasks.close())
   const vacs = createVacs({ vacs: ['counted', 'instant'], parts: { counted: { streamInterpreter: counted }, instant: { streamInterpreter: instant } } })
@@ -30,6 +33,17 @@ async function fill (runs, vac, count) {
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - made) }, async () => {
       const { settle } = await runs.start(caller, { vac, question: 'What is a VAC?', history: [], extra: {}, protocol: 'direct', requestId: 'r', isWhole: true })
       await settle(new AbortController().signal)
+    }))
+  }
+}
+
+async function talk (conversations, count) {
+  const turns = Array.from({ length: 10 }, (_, i) => ({ id: `turn ${i}`, question: `What is VAC number ${i}?`, answer: `It is an agent with the number ${i}. `.repeat(5), content: {}, state: 'completed', createdAt: i, endedAt: i + 1 }))
+  for (let made = 0; made < count; made += AT_ONCE) {
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - made) }, async (_, i) => {
+      const number = made + i
+      const owner = number < OF_ONE ? 'anyone' : `owner ${Math.floor(number / OF_ONE)}`
+      await conversations.import({ owner, vac: 'instant', id: `chat ${number}` }, { title: `Chat ${number}`, turns })
     }))
   }
 }

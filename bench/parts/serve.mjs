@@ -25,6 +25,9 @@ const APPS = {
   runs: async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db')),
   'runs-few': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 1_000),
   'runs-many': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 100_000),
+  'talks-few': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 0, 1_000),
+  'talks-many': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 0, 100_000),
+  'talks-sent': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db')),
   'tasks-file': async () => (await import('./tasks-app.mjs')).tasksApp(join(folder, 'tasks.db'))
 }
 
