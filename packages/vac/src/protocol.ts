@@ -86,7 +86,7 @@ export interface ChatRequest<Schema extends RouteSchema = RouteSchema> {
   readonly conversations: CallerConversations
 }
 
-/** The conversations of a caller with a VAC. What does not exist for the caller fails with CONVERSATION_NOT_FOUND (404). */
+/** The conversations of a caller with a VAC. One that does not exist for it fails with CONVERSATION_NOT_FOUND (404). */
 export interface CallerConversations {
   list (vac: string, page: { readonly limit: number, readonly cursor?: string | undefined }): Promise<{ readonly conversations: readonly ConversationHead[], readonly nextCursor?: string | undefined }>
   get (vac: string, id: string, before?: string): Promise<Conversation>

@@ -111,7 +111,7 @@ export interface Conversations {
 
   /** Where a question goes. @throws CONVERSATION_NOT_FOUND */
   place (caller: RunCaller, question: TurnQuestion): Promise<TurnPlace>
-  /** The turns before that of a task; none for a task that is no turn. */
+  /** The turns before that of a task; none for a task that is not a turn. */
   historyOf (task: TurnTask): Promise<TurnHistory>
   /** The turns of the conversation of a question that is not kept. */
   historyAt (place: TurnPlace): Promise<TurnHistory>

@@ -37,7 +37,7 @@ export interface NewRun {
   readonly isWhole: boolean
   /** The conversation that its caller names. Default: the run begins one. */
   readonly conversation?: string | undefined
-  /** Whether `history` is what the client has of the whole conversation: what is stored wins, and an edit drops turns. */
+  /** Whether `history` is all that the client has of the conversation: what is stored wins, and an edit drops turns. */
   readonly sendsAll?: boolean | undefined
   /** False: the question and its answer are not kept in the conversation, which is read only. Default true. */
   readonly store?: boolean | undefined

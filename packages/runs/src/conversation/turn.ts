@@ -2,12 +2,12 @@ import type { Answer, Conversations, Step, StepView, TurnHistory, TurnPlace } fr
 import { collectStep } from '@polyvac/core/plugin'
 import type { TaskRecord } from '@polyvac/tasks'
 
-/** What the metadata of a task tell of its conversation. */
+/** What the metadata of a task have of its conversation. */
 export interface TurnMetadata {
   /** Whether the task is a turn of a conversation, with what the readers of the conversation see of steps. */
   readonly isTurn?: true
   readonly turnSteps?: StepView | undefined
-  /** The conversation of a task that is no turn of it. */
+  /** The conversation of a task that is not a turn of it. */
   readonly history?: TurnPlace | undefined
 }
 

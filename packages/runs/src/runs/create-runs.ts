@@ -10,7 +10,7 @@ import { CallerTasks } from '../tasks/caller-tasks.js'
 import { conversationsIn, turnAt } from '../conversation/stored-conversations.js'
 import { ConversationsNotKeptError, IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from '../errors.js'
 import { runItems } from './run-items.js'
-import { ownerOfRuns, runsOwner } from './run-owner.js'
+import { ownerOfRuns, runsOwner } from '../run-owner.js'
 import { taskStatesOf } from '../run-states.js'
 import { viewRun } from './run-view.js'
 import { runVacs, type RunInput, type RunMetadata } from './run-vac.js'
@@ -116,7 +116,7 @@ class StoredRuns implements OwnRuns {
     const created = await this.#create(owner, {
       skill: skillOf(vac.name),
       input,
-      // an id that the service makes is no part of what a repeated request must have in common with the first one
+      // an id that the service makes does not belong to what a repeated request must have in common with the first one
       contextId: place?.conversation === run.conversation ? run.conversation : undefined,
       metadata: { ...metadata, ...trace },
       queue: QUEUE,

@@ -85,7 +85,7 @@ async function answerOf (task: TaskRecord, context: TaskContext, { options, vac:
   const reply = task.turn === 0 ? undefined : turns.pop()
   const stored = await turn.history()
   const earlier: readonly ChatTurn[] = stored !== undefined
-    // the turns of this run are in the stored ones, too; a system message is no turn
+    // the turns of this run are in the stored ones, too; a system message is not a turn
     ? [...sent.filter(({ role }) => role === 'system'), ...stored.turns]
     : reply === undefined ? sent : [...sent, { role: 'user', content: question }, ...turns]
   const writer = new AnswerWriter(context, task.progress)
