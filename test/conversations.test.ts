@@ -437,8 +437,10 @@ test('an import takes what other services have, and refuses what has no form', a
 })
 
 test('conversations are listed in pages, the latest change first, without those of other VACs', async t => {
-  const { ask, send } = await serve(t)
+  const { ask, read, send } = await serve(t)
   for (let i = 0; i < 5; i++) await ask(`question ${i}`, { conversation_id: `chat ${i}` })
+  const last = Date.parse((await read('chat 4')).updated_at)
+  await until(() => Date.now() > last, 'the clock goes on')
   await ask('again', { conversation_id: 'chat 0' })
   await send('POST', '/vac/other', { user_input: 'elsewhere', conversation_id: 'elsewhere' })
   const seen: string[] = []
