@@ -7,6 +7,11 @@ import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fast
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type Test } from 'tap'
+import { documentsInterpreter } from '@polyvac/documents'
+import { openaiInterpreter } from '@polyvac/documents/model'
+import { REFERRING, SPA } from '../packages/documents/test/fixtures/conversations.js'
+import { memoryOf } from '../packages/documents/test/fixtures/folder.js'
+import { fakeOpenai } from '../packages/documents/test/fixtures/openai-server.js'
 import { openPostgresStore, taskDatabase } from '../packages/tasks/test/fixtures/postgres-store.js'
 import { until } from './fixtures/until.js'
 import './fixtures/timeout.mjs'
@@ -468,4 +473,39 @@ test('of two questions at once one is answered and the other is refused, also by
   t.match((await two.send('POST', `/vac/docs/runs/${String(id)}/cancel`)).json(), { state: 'cancelled' })
   t.match(await two.ask('next', { conversation_id: 'tea' }), { answer: 'You asked: next' })
   t.strictSame(questionsOf(await one.read('tea')), ['wait', 'next'])
+})
+
+/** Asks questions, once with the history that a client sends and once in a stored conversation: the answers. */
+async function askTwice ({ ask }: Service, questions: readonly string[], id: string): Promise<Array<readonly [sent: Json, stored: Json]>> {
+  const answers: Array<readonly [Json, Json]> = []
+  const history: Array<readonly [string, string]> = []
+  for (const question of questions) {
+    const sent = await ask(question, { chat_history: history })
+    const { conversation_id: _id, ...stored } = await ask(question, { conversation_id: id })
+    answers.push([sent, stored])
+    history.push([question, sent.answer])
+  }
+  return answers
+}
+
+test('the interpreter of documents answers from stored turns as from those that are sent', async t => {
+  const referring = [...REFERRING, [SPA, ['When does the sauna open?', 'Where is the defibrillator?', 'When is the library closed?'], /Wednesdays/] as const]
+  for (const [i, [documents, questions, answer]] of referring.entries()) {
+    const service = await serve(t, { interpreter: documentsInterpreter(await memoryOf(t, documents)) })
+    const answers = await askTwice(service, questions, `chat ${i}`)
+    for (const [sent, stored] of answers) t.strictSame(stored, sent, questions.join(' '))
+    t.match(answers.at(-1)![1].answer, answer, questions.join(' '))
+  }
+})
+
+test('the interpreter of a model gets stored turns as those that are sent', async t => {
+  const server = await fakeOpenai(t, 'none')
+  const openai = { base_url: server.url, api_key: 'k' }
+  const interpreter: Interpreter = (question, name, history, extra) => openaiInterpreter()(question, name, history, { ...extra, vac: { model: 'm', openai } })
+  const questions = ['When does the sauna open?', 'And for children?', 'Price?']
+  for (const [sent, stored] of await askTwice(await serve(t, { interpreter }), questions, 'chat')) t.strictSame(stored, sent)
+  const messages = server.requests.map(({ body }) => body.messages)
+  t.equal(messages.length, 6)
+  for (const i of [0, 2, 4]) t.strictSame(messages[i + 1], messages[i])
+  t.strictSame(messages[5]!.filter(({ role }) => role === 'user').map(({ content }) => content), questions)
 })
