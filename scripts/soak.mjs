@@ -41,6 +41,14 @@ const KINDS = {
     if (Math.random() < 0.5) await send(host, { method: 'DELETE', path: `/vac/agent/runs/${run}` })
     return { status }
   },
+  async conversation (host) {
+    const id = String(Math.random())
+    await post(host, '/vac/agent', { user_input: query, conversation_id: id })
+    await post(host, '/openai/v1/chat/completions', { model: 'agent', messages: [{ role: 'user', content: query }, { role: 'user', content: 'another' }], conversation_id: id })
+    const exported = jsonOf(await send(host, { path: `/vac/agent/conversations/${id}/export` }))
+    if (Math.random() < 0.5) await send(host, { method: 'DELETE', path: `/vac/agent/conversations/${id}` })
+    return await post(host, '/vac/agent/conversations', exported)
+  },
   async repeated (host) {
     const headers = { 'idempotency-key': String(Math.random()) }
     await Promise.all([1, 2].map(() => post(host, '/vac/streaming/agent/sse', { user_input: query }, headers)))

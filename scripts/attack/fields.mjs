@@ -84,7 +84,7 @@ export const group = {
     const all = names.flatMap(name => [name, encodeURIComponent(name)])
     const odd = [
       ...all.flatMap(name => questions('hello', name).map(([, request, probe]) => ({ method: 'POST', probe, ...request }))),
-      ...['/vac/', '/vac/streaming/', '/openai/v1/models/', '/openai/v1/chat/completions/', '/a2a/vacs/', '/a2a/v1/tasks/', '/mcp/tools/'].flatMap(path => all.flatMap(name => [
+      ...['/vac/', '/vac/streaming/', '/openai/v1/models/', '/openai/v1/chat/completions/', '/a2a/vacs/', '/a2a/v1/tasks/', '/mcp/tools/', '/vac/agent/conversations/'].flatMap(path => all.flatMap(name => [
         { method: 'GET', path: path + name }, { method: 'POST', path: path + name, body: {} }
       ]))
     ]

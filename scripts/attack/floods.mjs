@@ -120,6 +120,18 @@ export const group = {
       }
     },
     {
+      name: '300 imports of conversations of 1 MiB',
+      busy: true,
+      holds,
+      attack: () => {
+        const body = Buffer.from(JSON.stringify({ turns: [{ question: 'hello', answer: word }] }))
+        return flood(context, COUNT, async i => {
+          await delay(i * 10)
+          return await context.post('/vac/agent/conversations', body, {}, { alone: true })
+        })
+      }
+    },
+    {
       name: '600 event streams that stay open',
       busy: true,
       async attack () {

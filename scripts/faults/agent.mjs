@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
  * `poison`: ends the process.
  */
 export async function * stream_interpreter (question, name, history, { signal, taskId, runId, attempt = 0 }) {
-  if (runId !== undefined) appendFileSync(process.env.FAULTS_LOG, `${JSON.stringify({ kind: 'answered', run: runId, pid: process.pid, attempt })}\n`)
+  if (runId !== undefined) appendFileSync(process.env.FAULTS_LOG, `${JSON.stringify({ kind: 'answered', run: runId, pid: process.pid, attempt, question, earlier: history.filter(({ role }) => role === 'user').map(({ content }) => content) })}\n`)
   if (taskId !== undefined) appendFileSync(process.env.FAULTS_LOG, `${JSON.stringify({ kind: 'executed', task: taskId, question, attempt })}\n`)
   const [what, count = 0, ms = 0] = question.split(' ').map((word, i) => i === 0 ? word : Number(word))
   if (what === 'poison') process.kill(process.pid, 'SIGKILL')

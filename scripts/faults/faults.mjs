@@ -9,6 +9,7 @@ import { checkHistory } from './history.mjs'
 import { Load } from './load.mjs'
 import { withoutNotifications } from './relay.mjs'
 import { ON_POSTGRES, Replicas } from './replicas.mjs'
+import { killBeforeAnswers } from './conversations.mjs'
 import { killExecutors } from './runs.mjs'
 
 /** Longer than a lease of ten seconds, and longer than a server waits for a lost client. */
@@ -255,6 +256,20 @@ export const ALONE = [
       const both = [onFile, onPostgres]
       const sum = field => both.reduce((total, seen) => total + seen[field], 0)
       process.stdout.write(`runs whose process was killed: ${onFile.runs} on a file in ${onFile.seconds.toFixed(1)} s, ${onPostgres.runs} on two replicas in ${onPostgres.seconds.toFixed(1)} s; ${sum('resumed')} times a reader came back\n`)
+      return { seconds: (performance.now() - began) / 1000, lost: sum('lost'), duplicated: sum('duplicated'), problems: both.flatMap(({ problems }) => problems) }
+    }
+  },
+  {
+    name: 'SIGKILL before the answer of a turn',
+    what: 'The process that has the question of a conversation is killed, on a file and on two replicas with PostgreSQL. Clients repeat the question with its key: the conversation has each turn once, in the order of the questions, and each answer got the turns before it.',
+    maxSeconds: 120,
+    async run ({ server, conversations: kills = 16 }) {
+      const began = performance.now()
+      const onFile = await withReplicas({ count: 1, tasks: { path: './tasks.db' }, revive: true }, async replicas => await killBeforeAnswers(replicas, kills / 2))
+      const onPostgres = await withReplicas({ count: 2, databaseUrl: await newDatabase(server), revive: true }, async replicas => await killBeforeAnswers(replicas, kills / 2))
+      const both = [onFile, onPostgres]
+      const sum = field => both.reduce((total, seen) => total + seen[field], 0)
+      process.stdout.write(`questions whose process was killed: ${onFile.killed} of ${onFile.turns} on a file in ${onFile.seconds.toFixed(1)} s, ${onPostgres.killed} of ${onPostgres.turns} on two replicas in ${onPostgres.seconds.toFixed(1)} s\n`)
       return { seconds: (performance.now() - began) / 1000, lost: sum('lost'), duplicated: sum('duplicated'), problems: both.flatMap(({ problems }) => problems) }
     }
   }

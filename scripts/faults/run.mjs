@@ -1,7 +1,7 @@
 // `npm run faults`: three replicas on PostgreSQL behind a load balancer, a steady load, and one fault after another.
 // What the clients saw is checked against the guarantees. Arguments are names of faults; default: all. `--write` keeps
-// the figures for docs/explain/faults.md, `--runs=<n>` kills processes under so many runs. Ends with
-// `N held, 0 failed`.
+// the figures for docs/explain/faults.md, `--runs=<n>` kills processes under so many runs,
+// `--conversations=<n>` under so many questions of conversations. Ends with `N held, 0 failed`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -127,7 +127,7 @@ async function finish () {
 }
 
 const isWriting = process.argv.includes('--write')
-const runs = process.argv.map(word => /^--runs=(\d+)$/.exec(word)?.[1]).find(count => count !== undefined)
+const counts = Object.fromEntries(process.argv.flatMap(word => /^--(?:runs|conversations)=\d+$/.test(word) ? [word.slice(2).split('=')] : []).map(([name, count]) => [name, Number(count)]))
 const wanted = process.argv.slice(2).filter(name => !name.startsWith('--'))
 const unknown = wanted.find(name => ![...UNDER_LOAD, ...ALONE].some(fault => fault.name === name))
 if (unknown !== undefined) {
@@ -140,7 +140,7 @@ setTimeout(() => {
   process.stdout.write(`FAILED the run did not end within ${MAX_RUN_MS / 60_000} minutes\n`)
   finish()
 }, MAX_RUN_MS)
-const context = runs === undefined ? {} : { runs: Number(runs) }
+const context = { ...counts }
 try {
   context.server = await PostgresServer.start(['-c', 'max_connections=300'])
   context.receiver = await startReceiver()

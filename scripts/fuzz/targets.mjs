@@ -135,5 +135,38 @@ export const TARGETS = [
         if (statusCode >= 500 && statusCode !== 503) throw new Error(`${method} ${path} answered ${statusCode}: ${body.slice(0, 500)}`)
       }
     }
+  },
+  {
+    name: 'conversations',
+    holds: 'no export, id, title, cursor or turn of a conversation answers 500, and what is imported is exported again',
+    seeds: [
+      json({ id: 'a', title: 'b', turns: [{ question: 'a', answer: 'b', created_at: '2026-11-28T06:16:54.702Z', duration_ms: 1, state: 'completed', steps: [{ reasoning: 'a' }], files: [{ name: 'a', media_type: 'b' }] }] }),
+      json({ turns: [{ id: 'a', question: '\u65e5\u0000', source_documents: [{ page_content: 'a', metadata: {} }], metadata: { a: 1 }, error: { code: 'A', message: 'b' } }] }),
+      json({ title: 'a' }), 'MTc5NTgzMTQ1MzYxOS4xMg', 'conv_AAAAAAAAAAAAAAAAAAAAAA', '2016-12-31T23:59:60Z'
+    ],
+    async run (bytes) {
+      const text = bytes.toString('latin1')
+      const part = encodeURIComponent(text).slice(0, 2_048).replace(/%[^%]?$/, '')
+      const all = '/vac/demo/conversations'
+      const app = await service()
+      const request = async (method, path, payload) => {
+        const { statusCode, body } = await app.inject({ method, url: all + path, ...payload !== undefined && { payload, headers: JSON_HEADERS } })
+        if (statusCode >= 500 && statusCode !== 503) throw new Error(`${method} ${path} answered ${statusCode}: ${body.slice(0, 500)}`)
+        return { statusCode, body }
+      }
+      await request('POST', '', json({ id: text.slice(0, 256), title: text, turns: [{ question: text, answer: text, created_at: text.slice(0, 40) }] }))
+      const { statusCode, body } = await request('POST', '', bytes)
+      if (statusCode === 201) {
+        const path = `/${encodeURIComponent(JSON.parse(body).id)}`
+        const exported = await request('GET', `${path}/export`)
+        const again = await request('POST', '', exported.body)
+        if (exported.statusCode === 200 && again.statusCode !== 201) throw new Error(`an export is answered ${again.statusCode}: ${again.body.slice(0, 500)}`)
+        await request('DELETE', path)
+      }
+      for (const [method, path, payload] of [
+        ['GET', `?cursor=${part}`], ['GET', `?limit=${part}`], ['GET', `/${part}`], ['GET', `/a?before=${part}`], ['GET', `/${part}/export`], ['PATCH', '/a', bytes], ['PATCH', `/${part}`, json({ title: text.slice(0, 256) })],
+        ['DELETE', `/${part}`]
+      ]) await request(method, path, payload)
+    }
   }
 ]

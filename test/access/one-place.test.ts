@@ -27,7 +27,7 @@ const OTHERS: ReadonlyArray<readonly [file: string, part: string, reason: string
   ['packages/mcp-server/src/eras/legacy.ts', 'of.owner === session.owner', 'notifies the sessions of the owner whose lists changed'],
   ['packages/mcp-server/src/lists/distinct-names.ts', 'owner !== position', 'the position of a source'],
   ['packages/mcp-server/src/methods/listen.ts', 'of.owner !== call.principal?.owner', 'notifies the streams of the owner whose lists changed'],
-  ['packages/runs/src/runs/run-owner.ts', 'owner === ANONYMOUS', 'finds whose share of the memory a run counts in'],
+  ['packages/runs/src/run-owner.ts', 'owner === ANONYMOUS', 'finds whose share of the memory a run counts in'],
   ['packages/tasks/src/basics/owner-key.ts', 'owner === ANYONE', 'keeps principals off the key of callers without identity'],
   ['packages/tasks/src/basics/owner-share.ts', 'owner === ANYONE', 'gives the callers without identity the whole'],
   ['packages/tasks/src/postgres/worker.ts', 'row.owner === owner', 'counts the share of an owner'],

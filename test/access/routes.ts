@@ -20,8 +20,8 @@ export async function collectRoutes (make: () => Promise<unknown>): Promise<Rout
   return routes
 }
 
-/** A route that refuses the other methods of a path: no interface here has PUT or PATCH. */
-const isRefusal = ({ methods }: Route): boolean => methods.includes('PUT') && methods.includes('PATCH')
+/** A route that refuses the other methods of a path: no interface here has PUT. */
+const isRefusal = ({ methods }: Route): boolean => methods.includes('PUT')
 
 const withoutSlash = (url: string): string => url.length > 1 && !url.startsWith('/playground') ? url.replace(/\/$/, '') : url
 

@@ -93,14 +93,14 @@ export class Wire {
   }
 }
 
-/** An answer as one text in which the ids of requests, times and the given id do not differ. */
+/** An answer as one text in which new ids, times and the given id do not differ. */
 export function shown (seen: Seen, id = ''): string {
   const { status, headers, text } = asJson(seen)
   const kept = Object.entries(headers).filter(([name]) => !OF_THE_ANSWER.has(name)).sort()
   const whole = JSON.stringify([status, kept, text])
   // a position in a stream does not occur in an answer, but its digits are part of others
   const plain = /^[\d_]*$/.test(id) ? whole : whole.replaceAll(id, 'ID').replaceAll(encodeURIComponent(id), 'ID')
-  return plain.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+  return plain.replace(/conv_[\w-]{22}/g, 'CONVERSATION').replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
 }
 
 /** A response of MCP that is not there at once comes as a stream with one event: how busy the machine is decides. */

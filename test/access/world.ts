@@ -96,7 +96,8 @@ export class World {
       case 'toolTask': return await this.#toolTask(state)
       case 'farTask': return await this.#farTask(state)
       case 'run': return await this.#run(state)
-      case 'conversation': return target((await this.#ask({ user_input: 'wait', background: true })).conversation_id)
+      case 'conversation': return await this.#conversation(undefined)
+      case 'namedConversation': return await this.#conversation(randomUUID())
       case 'runKey': {
         const key = randomUUID()
         await this.#ask({ user_input: 'hello', background: true }, { 'idempotency-key': key })
@@ -143,13 +144,21 @@ export class World {
   }
 
   async #run (state: State): Promise<Target> {
-    const { run_id: id } = await this.#ask({ user_input: state === 'working' ? 'pause' : QUESTIONS[state], background: true })
+    const { run_id: id, conversation_id: conversation } = await this.#ask({ user_input: state === 'working' ? 'pause' : QUESTIONS[state], background: true })
     const read = async (): Promise<Json> => await this.#json({ method: 'GET', path: `/vac/${VAC}/runs/${id}` })
     const name = { working: 'running', 'input-required': 'input_required', completed: 'completed' }[state]
     await until(async () => (await read()).state === name, `a run is ${name}`)
     // it is changed once more
     if (state === 'working') await this.#send({ method: 'GET', path: `/vac/${VAC}/runs/${id}/stream`, until: 'data:' })
-    return target(id, {}, read)
+    return target(id, { conversation }, read)
+  }
+
+  /** A conversation with an answer in progress. */
+  async #conversation (named: string | undefined): Promise<Target> {
+    const { conversation_id: id, run_id: run } = await this.#ask({ user_input: 'wait', background: true, conversation_id: named })
+    const read = async (path: string): Promise<Json> => await this.#json({ method: 'GET', path: `/vac/${VAC}/${path}` })
+    await until(async () => (await read(`runs/${run}`)).state === 'running', 'a run is running')
+    return target(id, {}, async () => await read(`conversations/${id}`))
   }
 
   async #ask (question: Json, headers: Sent['headers'] = {}): Promise<Json> {

@@ -2,6 +2,7 @@ import { test } from 'tap'
 import type { Hit, Memory } from '@polyvac/core'
 import { combineMemories, documentsInterpreter } from '../src/index.js'
 import { ask } from './fixtures/ask.js'
+import { BATHS, MUSEUM, REFERRING, SPA } from './fixtures/conversations.js'
 import { GUIDE, memoryOf } from './fixtures/folder.js'
 
 test('an answer consists of cited sentences, and [n] is the n-th source', async t => {
@@ -96,30 +97,8 @@ test('a follow-up with few words uses the words of the last user turn', async t 
   t.equal(final.metadata['follow_up'], true)
 })
 
-const SPA = {
-  'sauna.md': '# Spa\n\n## Sauna\n\nThe sauna opens at 10 in the morning. It is closed on Mondays for cleaning. Admission is 14 euros, and 7 euros for children under twelve. Hats must be worn because the air is hot.\n\n## Steam bath\n\nThe steam bath opens at noon. It is closed on Thursdays. Admission is 9 euros.\n',
-  'house.md': '# House\n\n## Defibrillator\n\nThe defibrillator hangs next to the porter.\n\n## Library\n\nThe library is closed on Wednesdays. Books are lent for four weeks.\n\n## Restaurant\n\nChildren get smaller portions. A dog may lie below the table.\n\n## Leaving\n\nTo resign, write to the office by the end of March.\n'
-}
-const BATHS = {
-  'bad.md': '# Hallenbad\n\n## Becken\n\nDas Becken ist 25 Meter lang und 2 Meter tief. Im Winter ist es von 9 bis 18 Uhr geöffnet, im Sommer von 7 bis 21 Uhr.\n\n## Wachsen\n\nDas Wachsen der Ski kostet 12 Euro und dauert einen Tag.\n\n## Kurse\n\nDer Schwimmkurs dauert acht Wochen und kostet 90 Euro.\n'
-}
-const MUSEUM = {
-  'm.md': '# Musée\n\n## Horaires\n\nLe musée ouvre à 10 heures en semaine. Le dimanche, il ouvre à 11 heures.\n\n## Tarifs\n\nLa visite guidée coûte 5 euros et dure une heure. Pour l’annuler, appelez la caisse la veille.\n\n## Vestiaire\n\nLe vestiaire est gratuit.\n'
-}
-
 test('a question that refers to the turn before is answered from its subject', async t => {
-  for (const [documents, turns, answer, not] of [
-    [SPA, ['When does the sauna open?', 'When is it closed?'], /Mondays/, /^The (?:library|steam)/],
-    [SPA, ['When does the sauna open?', 'And for children?'], /7 euros for children/, /portions/],
-    [SPA, ['When does the sauna open?', 'What about the steam bath?', 'When is it closed?'], /Thursdays/, /^The (?:library|sauna)/],
-    [SPA, ['When does the sauna open?', 'Thanks!', 'and when is it closed?', 'how much is it?'], /14 euros/, /9 euros/],
-    [SPA, ['When does the sauna open?', 'Price?'], /14 euros/, /9 euros/],
-    [SPA, ['Must hats be worn in the sauna?', 'why?'], /because the air is hot/, /library/],
-    [BATHS, ['Wann ist das Becken im Sommer geöffnet?', 'Und im Winter?'], /9 bis 18 Uhr/, /Schwimmkurs/],
-    [BATHS, ['Wie lange dauert der Schwimmkurs?', 'Was kostet der?'], /90 Euro/, /Ski/],
-    [MUSEUM, ['Quand le musée ouvre-t-il ?', 'Et le dimanche ?'], /11 heures/, /vestiaire/],
-    [MUSEUM, ['Combien coûte la visite guidée ?', 'Comment l’annuler ?'], /la veille/, /vestiaire/]
-  ] as const) {
+  for (const [documents, turns, answer, not] of REFERRING) {
     const interpreter = documentsInterpreter(await memoryOf(t, documents))
     const history = turns.slice(0, -1).map(content => ({ role: 'user' as const, content }))
     const { text, final } = await ask(interpreter, turns.at(-1) as string, {}, history)

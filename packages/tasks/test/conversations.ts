@@ -93,6 +93,8 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
   test('conversations are listed by their last change, in pages, and turns in pages of turns and of characters', async t => {
     const { store, talks, ask } = await opened(t, open)
     for (let i = 0; i < 5; i++) await ask(`question ${i}`, { id: `chat ${i}` })
+    const { updatedAt } = (await talks.get({ ...KEY, id: 'chat 4' }))!
+    await until(() => Date.now() > updatedAt, 'the clock goes on')
     await ask('again', { id: 'chat 1' })
     const seen: string[] = []
     for (let cursor: string | undefined, more = true; more;) {

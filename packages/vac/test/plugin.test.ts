@@ -85,10 +85,13 @@ test('it registers exactly these routes', async t => {
     '│   │   └── /sse (POST)',
     '│   └── /:vector_name (POST)',
     '│       ├── /search (GET, HEAD, POST)',
-    '│       └── /runs (GET, HEAD)',
-    '│           └── /:run_id (GET, HEAD, DELETE)',
-    '│               ├── /stream (GET)',
-    '│               └── /cancel (POST)',
+    '│       ├── /runs (GET, HEAD)',
+    '│       │   └── /:run_id (GET, HEAD, DELETE)',
+    '│       │       ├── /stream (GET)',
+    '│       │       └── /cancel (POST)',
+    '│       └── /conversations (GET, HEAD, POST)',
+    '│           └── /:conversation_id (GET, HEAD, PATCH, DELETE)',
+    '│               └── /export (GET, HEAD)',
     '├── /openai/v1/models (GET, HEAD)',
     '│   └── /:model (GET, HEAD)',
     '└── /openai/v1/chat/completions (POST)',
@@ -228,7 +231,7 @@ test('its scopes have names, each route has an operationId, and `openapi: false`
     t.teardown(() => app.close())
     await app.ready()
     const operations = Object.values(app.swagger().paths ?? {}).flatMap(path => Object.values(path as object) as Array<{ operationId?: string }>)
-    t.equal(operations.length, openapi === false ? 0 : 15)
+    t.equal(operations.length, openapi === false ? 0 : 21)
     t.equal(new Set(operations.map(({ operationId }) => operationId ?? '')).size, operations.length)
     t.notOk(operations.some(({ operationId }) => operationId === undefined))
     t.match(app.printPlugins(), /@polyvac\/vac/)

@@ -17,7 +17,7 @@ const at = (path: string, more: object = {}) => (id: string) => ({ method: 'GET'
 export const runRows: readonly Row[] = rowsOf({ protocol: 'runs', thing: 'run' }, [
   { route: 'GET /vac/:vector_name/runs', kind: 'list', make: () => ({ method: 'GET', path: `${runs}?limit=100` }) },
   { route: 'GET /vac/:vector_name/runs', about: 'of each state', kind: 'list', make: () => ({ method: 'GET', path: `${runs}?limit=100&state=completed` }), states: ['completed'] },
-  { route: 'GET /vac/:vector_name/runs', about: 'of a conversation', kind: 'list', make: id => ({ method: 'GET', path: `${runs}?conversation_id=${id}` }) },
+  { route: 'GET /vac/:vector_name/runs', about: 'of a conversation', kind: 'list', make: (_id, { more }) => ({ method: 'GET', path: `${runs}?conversation_id=${more.conversation!}` }) },
   { route: 'GET /vac/:vector_name/runs/:run_id', make: at('') },
   { route: 'GET /vac/:vector_name/runs/:run_id/stream', kind: 'resume', make: at('/stream', { until }) },
   { route: 'GET /vac/:vector_name/runs/:run_id/stream', about: 'from a cursor', kind: 'resume', waits: ['working'], make: at('/stream?after=1', { until }) },

@@ -2,10 +2,11 @@ import type {
   Answer, ChatTurn, Conversation, ConversationExport, ConversationHead, Conversations, ConversationTurn, RunCaller, SourceDocument, Step, StepView, TurnHistory,
   TurnPlace, TurnQuestion, TurnTask, Vacs
 } from '@polyvac/core'
-import { conversationAccess, newConversationId, stepFor, stepsFor } from '@polyvac/core/plugin'
+import { conversationAccess, newConversationId, SKILLS, stepFor, stepsFor } from '@polyvac/core/plugin'
 import { isTaskError, ownerKey, type ConversationKey, type ConversationRecords, type ConversationRow, type ImportedTurn, type NewTurn, type TaskStore, type TurnRow } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
 import { NoSuchConversationError } from '../errors.js'
+import { runsOwner } from '../run-owner.js'
 import { runStateOf } from '../run-states.js'
 import { placeOfQuestion, turnsOfHistory } from './sent-history.js'
 
@@ -28,7 +29,7 @@ interface TurnContent {
   readonly error?: { readonly code: string, readonly message: string }
 }
 
-type Tasks = Pick<TaskStore, 'cancel' | 'delete' | 'conversations'>
+type Tasks = Pick<TaskStore, 'cancel' | 'delete' | 'list' | 'conversations'>
 
 /** Conversations in a store of tasks. */
 class StoredConversations implements Conversations {
@@ -70,15 +71,23 @@ class StoredConversations implements Conversations {
     const { key } = await this.#find(caller, vac, id)
     for (let before: number | undefined; ;) {
       const turns = await this.#records.turns(key, { before, limit: DELETED_TURNS })
-      for (const { task } of turns) {
-        if (task === undefined) continue
-        await this.#tasks.cancel(task.owner, task.id)
-        await this.#tasks.delete(task.owner, task.id)
-      }
+      for (const { task } of turns) if (task !== undefined) await this.#remove(task)
       before = turns.at(-1)?.number
       if (before === undefined) break
     }
+    // questions that are not kept have runs, too
+    const runs = { contextId: id, skills: [SKILLS.stream.prefix + vac], limit: DELETED_TURNS }
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await this.#tasks.list(runsOwner(caller.principal?.owner), { ...runs, cursor })
+      for (const task of page.tasks) await this.#remove(task)
+      cursor = page.nextCursor
+    }
     await this.#records.delete(key)
+  }
+
+  async #remove ({ owner, id }: { readonly owner: string, readonly id: string }): Promise<void> {
+    await this.#tasks.cancel(owner, id)
+    await this.#tasks.delete(owner, id)
   }
 
   async import (caller: RunCaller, vac: string, { id, title, turns }: ConversationExport): Promise<ConversationHead> {

@@ -129,7 +129,11 @@ export class Conversations {
     if (owner !== undefined && isCounted(bytes)) this.trim(owner)
   }
 
-  rename ({ owner, vac, id }: ConversationKey, title: string, at: number): boolean { return this.#sql.rename.run(title, at, owner, vac, id).changes > 0 }
+  rename ({ owner, vac, id }: ConversationKey, title: string, at: number): boolean {
+    let renamed = 0
+    overwriting(this.#database, () => { renamed = this.#sql.rename.run(title, at, owner, vac, id).changes })
+    return renamed > 0
+  }
 
   delete (key: ConversationKey): boolean {
     const row = this.find(key)
@@ -175,7 +179,9 @@ export class Conversations {
     const row = this.find(conversation)
     if (row === undefined) return
     const first = this.#sql.first.get<{ seq: number, question: string }>(row.key)
-    if (this.#sql.dropFrom.run(row.key, from).changes === 0) return
+    let dropped = 0
+    overwriting(this.#database, () => { dropped = this.#sql.dropFrom.run(row.key, from).changes })
+    if (dropped === 0) return
     this.#sql.recount.run(row.key, row.key)
     // the title is that of the first question
     if (first !== undefined && from <= first.seq) this.#sql.retitle.run(titleOf(conversation.question), row.key, titleOf(first.question))

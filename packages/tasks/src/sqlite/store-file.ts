@@ -135,12 +135,15 @@ async function nodesOf (path: string): Promise<(number | undefined)[]> {
   return await Promise.all(PARTS.map(async part => (await stat(path + part).catch(() => undefined))?.ino))
 }
 
+/** Rows that grow or move leave nothing in the pages that are written anyway; free pages keep what they had. */
+export const SECURE_DELETE = 'PRAGMA secure_delete = FAST'
+
 /** Deletes so that the texts leave the file: otherwise its free pages keep them until they are used again. */
 export function overwriting (database: SqliteDatabase, remove: () => void): void {
   database.exec('PRAGMA secure_delete = ON')
   try {
     remove()
   } finally {
-    database.exec('PRAGMA secure_delete = OFF')
+    database.exec(SECURE_DELETE)
   }
 }

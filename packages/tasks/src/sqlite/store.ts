@@ -24,7 +24,7 @@ import { preparePush } from '../push/push-configs.js'
 import { PushConfigs } from './push-configs.js'
 import { readEvents } from '../log/read-events.js'
 import { Readers } from '../log/readers.js'
-import { closeFile, FileWatch, openFile, overwriting } from './store-file.js'
+import { closeFile, FileWatch, openFile, overwriting, SECURE_DELETE } from './store-file.js'
 import { newFold, TaskLog } from './task-log.js'
 import { cursorAfter, LIST_CHARS, prepareQuery } from '../store/task-query.js'
 import { TaskPages } from './task-pages.js'
@@ -94,6 +94,7 @@ class SqliteTaskStore implements TaskStore {
     const { path, maxPages, log } = settings
     const database = await openFile(path, log)
     try {
+      database.exec(SECURE_DELETE)
       database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
       database.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`)
       if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${maxPages}`)

@@ -3,6 +3,9 @@ import { RUN_STATES, STEPS } from '@polyvac/core/protocol'
 import { Type, type Static } from '@sinclair/typebox'
 
 const MAX_ID = 256
+const MAX_IMPORTED_TURNS = 1_000
+/** The validator knows no `format`. */
+const RFC_3339 = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:\\d\\d)$'
 const Time = Type.String({ format: 'date-time' })
 const ErrorText = Type.Object({ code: Type.String(), message: Type.String() })
 const { source_documents: Sources, metadata: Metadata } = Answer.properties
@@ -77,9 +80,9 @@ export const ConversationImport = Type.Object({
     steps: nullable(Type.Array(Step)),
     files: nullable(Type.Array(STEPS.file)),
     state: nullable(Turn.properties.state),
-    created_at: nullable(Time),
+    created_at: nullable(Type.String({ pattern: RFC_3339, description: 'a time of RFC 3339' })),
     duration_ms: nullable(Type.Number({ minimum: 0, maximum: 1e12 })),
     error: nullable(ErrorText)
-  }, { additionalProperties: true }), { maxItems: 1_000 })
+  }, { additionalProperties: true }), { maxItems: MAX_IMPORTED_TURNS })
 }, { $id: 'ConversationImport', title: 'ConversationImport', additionalProperties: true })
 export type ConversationImport = Static<typeof ConversationImport>

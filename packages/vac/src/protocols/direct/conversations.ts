@@ -1,4 +1,5 @@
 import { ErrorBody, type Conversation as StoredConversation, type ConversationExport, type ConversationHead as StoredHead, type ConversationTurn } from '@polyvac/core'
+import { InvalidRequestError } from '@polyvac/core/protocol'
 import { Type, type Static } from '@sinclair/typebox'
 import { readRoute, VectorName } from '../../protocol.js'
 import {
@@ -124,10 +125,10 @@ function toExport ({ id, title, turns }: ConversationImport): ConversationExport
   return {
     id: id ?? undefined,
     title: title ?? undefined,
-    turns: turns.map(turn => ({
+    turns: turns.map((turn, i) => ({
       question: turn.question,
       answer: turn.answer ?? undefined,
-      createdAt: turn.created_at == null ? now : Date.parse(turn.created_at),
+      createdAt: turn.created_at == null ? now : parseTime(turn.created_at, `body/turns/${i}/created_at`),
       ...turn.id != null && { id: turn.id },
       ...turn.source_documents != null && { sourceDocuments: turn.source_documents },
       ...turn.metadata != null && { metadata: turn.metadata },
@@ -138,6 +139,13 @@ function toExport ({ id, title, turns }: ConversationImport): ConversationExport
       ...turn.error != null && { error: turn.error }
     }))
   }
+}
+
+/** @throws BAD_REQUEST for a time that does not exist */
+function parseTime (text: string, path: string): number {
+  const time = Date.parse(text)
+  if (Number.isNaN(time)) throw new InvalidRequestError([{ path, message: 'must be a time that exists' }])
+  return time
 }
 
 function timeOf (ms: number): string { return new Date(ms).toISOString() }

@@ -119,12 +119,12 @@ function toAsked (vac: Vac, question: string, history: unknown, extra: Record<st
   const conversation = extra.conversation_id as string | null | undefined ?? undefined
   const turns = normaliseHistory(history)
   const steps = takeSteps(extra)
-  const asked: Asked = { vac, question: question.trim(), history: turns, extra, timeoutMs, steps, format, background }
+  const store = extra.store !== false
+  const asked: Asked = { vac, question: question.trim(), history: turns, extra, timeoutMs, steps, format, background, store }
   if (conversation === undefined && background === undefined) return asked
   if (conversation !== undefined && turns.length > 0) throw new InvalidRequestError([{ path: 'body/chat_history', message: 'is ambiguous next to conversation_id, whose turns are the history; leave one of them out' }])
-  const store = extra.store !== false
   if (!store) delete extra.store
-  return conversation === undefined ? { ...asked, store } : inConversation({ ...asked, conversation, store })
+  return conversation === undefined ? asked : inConversation({ ...asked, conversation })
 }
 
 /** The same with the id of the conversation in the result object. */
