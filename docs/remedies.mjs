@@ -35,7 +35,7 @@ export const remedies = {
   RUN_NOT_WAITING: { seen: 'caller', means: 'The run does not ask back.', remedy: 'Ask a new question.' },
   RUN_CANCELLED: { seen: 'caller', means: 'The run was cancelled before its answer was complete.', remedy: 'Ask again.' },
   IDEMPOTENCY_KEY_REUSED: { seen: 'caller', means: 'The `Idempotency-Key` was sent before, with another body or to another route.', remedy: 'Send a new key for each new request, and the same key only with the same request.' },
-  RUNS_NOT_CONFIGURED: { seen: 'caller', means: 'The application keeps no answers, so it has no runs.', remedy: 'Give the plugin `runs: createRuns({ vacs, tasks })`; leave `background` out otherwise.' },
+  RUNS_NOT_CONFIGURED: { seen: 'caller', means: 'The application keeps no answers, so it has no runs.', remedy: 'Give the plugin, or `vacTools()`, `runs: createRuns({ vacs, tasks })`; leave `background` and `conversation_id` out otherwise.' },
   VAC_NOT_FOUND: { seen: 'caller', means: 'No VAC has that name.', remedy: 'Use the near match in `message`, or a name from `GET /vac`.' },
   BODY_TOO_LARGE: { seen: 'caller', status: 413, means: 'The body is larger than the bound; `message` names it.', remedy: 'Send less, or raise `service.limits.body` of the configuration, which is `bodyLimit` of each plugin.' },
   UNSUPPORTED_MEDIA_TYPE: { seen: 'caller', status: 415, means: 'The body is not of a type that the route takes, or is compressed with a `Content-Encoding`.', remedy: 'Send the `Content-Type` that the message names, in most cases `application/json`, and the body uncompressed.' },

@@ -134,7 +134,7 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
 /** Options of `@polyvac/a2a`. Its signing keys are kept next to the tasks, so that a restart does not change them. */
 async function a2aOptions ({ vacs, settings, authenticate, stallMs, bodyLimit, tasks }: ProtocolParts, loaded: Module): Promise<Record<string, unknown>> {
   const module = loaded as unknown as typeof import('@polyvac/a2a')
-  const { a2a_vac_names: vacNames, a2a = {}, public_url: publicUrl, push } = settings.switches
+  const { a2a_vac_names: vacNames, a2a = {}, public_url: publicUrl, push, conversations } = settings.switches
   const { store, keys: place } = await tasks()
   const keys = place === undefined || push?.enabled === false
     ? undefined
@@ -142,6 +142,7 @@ async function a2aOptions ({ vacs, settings, authenticate, stallMs, bodyLimit, t
   return {
     vacs,
     tasks: store,
+    conversations: conversations?.store !== false,
     vacNames,
     publicUrl: publicUrl || undefined,
     mcpPath: isOn(settings.switches.enable_mcp_server) ? '/mcp' : undefined,
