@@ -153,7 +153,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
     const seen = vacsFor(vacs, caller, request.log)
     const skill = findSkill(seen, skillName)
-    // a task that cannot run is no turn
+    // the description lets such a task fail; only one that runs is a turn
     const { turn, metadata: ofTurn } = skill === undefined || taskProblem(seen, skillName, input) !== undefined
       ? { metadata: {} }
       : await turns.of(runCallerOf(request, caller), skill, input, contextId)
