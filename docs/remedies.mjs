@@ -38,7 +38,7 @@ export const remedies = {
   RUN_NOT_WAITING: { seen: 'caller', means: 'The run does not ask back.', remedy: 'Ask a new question.' },
   RUN_CANCELLED: { seen: 'caller', means: 'The run was cancelled before its answer was complete; its message names a reason that is not the caller.', remedy: 'Ask again. Where no reader had it for too long, follow the run or read its state within that time.' },
   IDEMPOTENCY_KEY_REUSED: { seen: 'caller', means: 'The `Idempotency-Key` was sent before, with another body or to another route.', remedy: 'Send a new key for each new request, and the same key only with the same request.' },
-  RUNS_NOT_CONFIGURED: { seen: 'caller', means: 'The application keeps no answers, so it has no runs.', remedy: 'Give the plugin `runs: createRuns({ vacs, tasks })`; leave `background` out otherwise.' },
+  RUNS_NOT_CONFIGURED: { seen: 'caller', means: 'The application keeps no answers, so it has no runs.', remedy: 'Give the plugin, or `vacTools()`, `runs: createRuns({ vacs, tasks })`; leave `background` and `conversation_id` out otherwise.' },
   VAC_NOT_FOUND: { seen: 'caller', means: 'No VAC has that name.', remedy: 'Use the near match in `message`, or a name from `GET /vac`.' },
   BODY_TOO_LARGE: { seen: 'caller', status: 413, means: 'The body is larger than the bound; `message` names it.', remedy: 'Send less, or raise `service.limits.body` of the configuration, which is `bodyLimit` of each plugin.' },
   UNSUPPORTED_MEDIA_TYPE: { seen: 'caller', status: 415, means: 'The body is not of a type that the route takes, or is compressed with a `Content-Encoding`.', remedy: 'Send the `Content-Type` that the message names, in most cases `application/json`, and the body uncompressed.' },
@@ -125,6 +125,7 @@ export const remedies = {
   MCP_ASK_TIMEOUT: { seen: 'caller', status: 200, means: 'A tool of the MCP server asked the client something, and the client did not answer in time.', remedy: 'Call again, and answer within the time that `message` names. In code, `limits.questionTtlMs` of the MCP server gives more.' },
   MCP_INSUFFICIENT_SCOPE: { seen: 'caller', means: 'The credentials are valid, and lack a scope that the MCP server requires. `WWW-Authenticate` names it.', remedy: 'Get a token with that scope.' },
   MCP_INVALID_RESULT: { seen: 'caller', status: 200, means: 'A tool of the application returned what JSON cannot represent: nested too deep, circular, or with a bigint.', remedy: 'Correct the tool that the text names.' },
+  MCP_CONVERSATION_IN_TASK: { seen: 'caller', status: 200, means: 'A call that becomes a task of MCP names a `conversation_id`.', remedy: 'Call the tool without `task` and without the tasks extension, or leave `conversation_id` out.' },
   MCP_CANNOT_ASK: { seen: 'caller', status: 200, means: 'A tool of the MCP server has a question, and the client did not declare that it answers such questions.', remedy: 'Declare the capability that `message` names, or use another tool.' },
 
   CONFIG_INVALID: { seen: 'start', means: 'The configuration file cannot be read or has mistakes. All are reported at once, each with file, line and column.', remedy: 'Correct them; `polyvac check` reports the same without a start.' },

@@ -222,6 +222,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       bodyLimit,
       protectedResource,
       tasks: sharedTasks,
+      runs,
       gateway,
       stateKey
     })

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync } from 'fastify'
-import type { Vacs } from '@polyvac/core'
+import type { Runs, Vacs } from '@polyvac/core'
 import type { StateKey } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { HostOptions, Settings } from './host-options.js'
@@ -19,6 +19,8 @@ export interface ProtocolParts {
   readonly protectedResource?: HostOptions['protectedResource']
   /** Opens the task engine at the first call. */
   readonly tasks: () => Promise<HostTasks>
+  /** Durable answers, and conversations; undefined where there are none. */
+  readonly runs?: Runs | undefined
   /** The external MCP servers; undefined where there are none. */
   readonly gateway?: Gateway | undefined
   /** Signs state of MCP; undefined: a random key. */
@@ -134,7 +136,7 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
 /** Options of `@polyvac/a2a`. Its signing keys are kept next to the tasks, so that a restart does not change them. */
 async function a2aOptions ({ vacs, settings, authenticate, stallMs, bodyLimit, tasks }: ProtocolParts, loaded: Module): Promise<Record<string, unknown>> {
   const module = loaded as unknown as typeof import('@polyvac/a2a')
-  const { a2a_vac_names: vacNames, a2a = {}, public_url: publicUrl, push } = settings.switches
+  const { a2a_vac_names: vacNames, a2a = {}, public_url: publicUrl, push, conversations } = settings.switches
   const { store, keys: place } = await tasks()
   const keys = place === undefined || push?.enabled === false
     ? undefined
@@ -142,6 +144,7 @@ async function a2aOptions ({ vacs, settings, authenticate, stallMs, bodyLimit, t
   return {
     vacs,
     tasks: store,
+    conversations: conversations?.store !== false,
     vacNames,
     publicUrl: publicUrl || undefined,
     mcpPath: isOn(settings.switches.enable_mcp_server) ? '/mcp' : undefined,
@@ -182,13 +185,13 @@ async function serveGrpc (app: FastifyInstance, { settings, bodyLimit }: Protoco
 /** Options of `@polyvac/mcp-server`: VACs, their documents, tools of external MCP servers, the task store of A2A. */
 async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources }: Module,
   log: FastifyBaseLogger): Promise<Record<string, unknown>> {
-  const { vacs, settings, authenticate, protectedResource, gateway, stateKey, bodyLimit } = parts
+  const { vacs, settings, authenticate, protectedResource, runs, gateway, stateKey, bodyLimit } = parts
   const { public_url: publicUrl, auth } = settings.switches
   const announcedScopes = auth?.jwt?.announce_scopes === true
     ? () => [...vacs.list().map(({ name }) => `vac:${name}`), ...(gateway?.status() ?? []).map(({ name }) => `tool:${name}`)]
     : undefined
-  const sourceOf = (make: unknown): unknown => (make as (vacs: Vacs) => unknown)(vacs)
-  const sources = [sourceOf(vacTools), sourceOf(vacResources), ...gateway === undefined ? [] : [gateway.toolSource()]]
+  const sourceOf = (make: unknown, options?: object): unknown => (make as (vacs: Vacs, options?: object) => unknown)(vacs, options)
+  const sources = [sourceOf(vacTools, { runs }), sourceOf(vacResources), ...gateway === undefined ? [] : [gateway.toolSource()]]
   const { store, ttlMs } = await tasksIfAny(parts, log) ?? {}
   return {
     sources,

@@ -15,6 +15,8 @@ export interface A2aOptions {
   readonly vacs: Vacs
   /** The store of the tasks. The application opens it before, and closes it after the plugin. */
   readonly tasks: TaskStore
+  /** False: contexts are not kept as conversations that other protocols go on with. Default true. */
+  readonly conversations?: boolean | undefined
   /** Names of the VACs to expose (`a2a_vac_names`). Null or absent: all; an empty list: none. */
   readonly vacNames?: readonly string[] | null | undefined
   /**
@@ -124,6 +126,7 @@ const INPUT_MODES: readonly string[] = [
 export const OPTIONS = {
   vacs: required(withMethod('get', 'what createVacs() returns')),
   tasks: required(withMethod('create', 'an open task store, such as sqliteTaskStore({ path })')),
+  conversations: flag(true),
   vacNames: optional('a list of names, or null', value => value === null || texts().accepts(value)),
   authenticate: callback(),
   publicUrl: text(),

@@ -3,7 +3,7 @@ import {
   authenticateCallers, boundMemory, callerOfFields, currentCaller, describeRoutes, errorHandler, exposedVacs, failureOf, findSkill, labelRoutes, mayUse, memoryBudget,
   OpenStreams, readOptions, registerStreams, setRetryAfter, traceRequests, vacOfSkill, vacsFor, type CallerFields, type ExposedVacs, VERSION
 } from '@polyvac/core/plugin'
-import { skillRunner, type CallerTasks } from '@polyvac/runs'
+import { conversationsIn, skillRunner, type CallerTasks } from '@polyvac/runs'
 import { ownerOfKey, type Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
 import { descriptionRoutes } from './bindings/description.js'
@@ -28,6 +28,7 @@ import { RecentDeliveries } from './push/recent-deliveries.js'
 import { SigningKeys } from './push/signing-keys.js'
 import { A2A_TASKS, REFUSED } from './tasks/task-problem.js'
 import { TaskService } from './tasks/task-service.js'
+import { TaskTurns } from './tasks/task-turns.js'
 import { StreamQuota } from './tasks/stream-quota.js'
 import { TaskStreams } from './tasks/task-streams.js'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
@@ -71,7 +72,9 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const guard = push === undefined ? undefined : new AddressGuard({ allow: push.allow })
   const keys = push === undefined ? undefined : push.keys ?? await SigningKeys.generate()
   const recent = push === undefined ? undefined : new RecentDeliveries()
+  const conversations = read.conversations ? conversationsIn(tasks, vacs) : undefined
   const service = new TaskService(tasks, guard, recent)
+  const turns = new TaskTurns({ store: tasks, tasks: service.tasks, vacs: exposed, conversations })
   const replies = new OpenStreams()
   const streams = new TaskStreams({
     tasks: service.tasks, replies, quota: new StreamQuota(read.maxStreams), sendTimeoutMs: read.sendTimeoutMs, stallMs: read.stallMs
@@ -102,7 +105,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
     const { requestIdLogLabel: idLabel = 'reqId' } = app.initialConfig
-    const runSkill = skillRunner({ protocol: A2A_TASKS, vacs: exposed, tasks, authenticate, timeoutMs, log, idLabel })
+    const runSkill = skillRunner({ protocol: A2A_TASKS, vacs: exposed, tasks, conversations, authenticate, timeoutMs, log, idLabel })
     const limits = { concurrency: read.concurrency, timeoutMs: MAX_RUN_MS, hold: holdMemory }
     // while a new version takes the place of an old one, they have different VACs
     const serves = (skill: string): boolean => findSkill(exposed, skill) !== undefined
@@ -142,12 +145,13 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   })
   await app.register(async function a2aDescription (scope) {
     const principalOf = authenticateCallers(scope, authenticate)
-    await descriptionRoutes(scope, { vacs: exposed, service, streams, principalOf, bodyLimit })
+    await descriptionRoutes(scope, { vacs: exposed, service, turns, streams, principalOf, bodyLimit })
   })
   await app.register(async function a2aPublic (scope) {
     const principalOf = authenticateCallers(scope, authenticate)
     const operations = new Operations({
       service,
+      turns,
       streams,
       vacs: exposed,
       defaultVac,

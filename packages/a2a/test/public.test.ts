@@ -74,7 +74,7 @@ test('files and data reach the interpreter, in both versions alike', async t => 
 test('the earlier turns of a context become the chat history, those of one VAC and up to a bound', async t => {
   const served = await agent(t, {}, { vacs: TWO })
   const first = await send(served, { parts: [{ text: 'one' }] }, { tenant: 'docs' })
-  t.equal(first.contextId, first.id, 'a task outside any conversation is the first of its own')
+  t.match(first.contextId, /^conv_[\w-]{22}$/, 'a task outside any conversation begins one')
   const said = async (text: string, tenant = 'docs'): Promise<Json> => reported(await send(served, { parts: [{ text }], contextId: first.contextId, metadata: { work: 'report', skillId: `vac_query_${tenant}` } }, { tenant }))
   t.match((await said('two')).history, [{ role: 'user', content: 'one' }, { role: 'assistant', content: /"question":"one"/ }])
   t.strictSame((await said('elsewhere', 'other')).history, [])

@@ -1,5 +1,6 @@
 import type { Principal, StepView } from '@polyvac/core'
-import { callerFields, findSkill, HIDDEN, errorHandler, eventText, jsonText, ownerOf, parseJson, streamRoute, type ExposedVacs, traceLinks, vacsFor } from '@polyvac/core/plugin'
+import { callerFields, conversationHeader, findSkill, HIDDEN, errorHandler, eventText, jsonText, ownerOf, parseJson, runCallerOf, streamRoute, type ExposedVacs, traceLinks, vacsFor } from '@polyvac/core/plugin'
+import { contextOf } from '@polyvac/runs'
 import type { CreatedTask } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
@@ -9,6 +10,7 @@ import { asksForSteps, hasSteps, stepFields, viewOfTask } from '../protocol/step
 import { idempotencyKey, lastEventId, resumePosition } from '../protocol/request-headers.js'
 import { REFUSED, taskProblem } from '../tasks/task-problem.js'
 import type { TaskService } from '../tasks/task-service.js'
+import type { TaskTurns } from '../tasks/task-turns.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
 import { refuseOthers, withSlash } from './paths.js'
 import { paramsOf, requestSchema, responseSchema } from '../dialects/description/envelope.js'
@@ -20,6 +22,7 @@ import { fromState, isStreaming, toFrame, toTask } from '../dialects/description
 export interface DescriptionOptions {
   readonly vacs: ExposedVacs
   readonly service: TaskService
+  readonly turns: TaskTurns
   readonly streams: TaskStreams
   readonly principalOf: (request: FastifyRequest) => Principal | undefined
   readonly bodyLimit: number
@@ -35,7 +38,7 @@ const STREAM = {
 
 /** The JSON-RPC routes of the service description: one path for each method. */
 export async function descriptionRoutes (app: FastifyInstance, options: DescriptionOptions): Promise<void> {
-  const { vacs, service, streams, principalOf, bodyLimit } = options
+  const { vacs, service, turns, streams, principalOf, bodyLimit } = options
 
   // `paramsOf` validates instead: JSON-RPC has separate errors for a broken envelope, a wrong method and wrong params
   app.setValidatorCompiler(() => () => true)
@@ -44,7 +47,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
 
   const refuseRest = refuseOthers(app)
   answer('tasks/send', async (params, request, reply) => {
-    const created = await createOrContinue(params, request)
+    const created = await createOrContinue(params, request, reply)
     const { skill, input } = created.task
     const isStreamed = isStreaming(skill) && taskProblem(vacsFor(vacs, principalOf(request), request.log), skill, input) === undefined
     return toTask(isStreamed ? created.task : await streams.wait(created, reply))
@@ -79,7 +82,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   stream('tasks/sendSubscribe', async (params, request, reply) => {
     const seen = lastEventId(request)
     await streams.open(principalOf(request), reply, async stream => {
-      const { task, created } = await createOrContinue(params, request)
+      const { task, created } = await createOrContinue(params, request, reply)
       // a client whose connection was cut may repeat the request and resume; a new task is sent from its first event on
       await streams.send(stream, task, created ? 0 : resumePosition(seen, task), stepEncoding(request, viewOfTask(vacs, task, request, principalOf(request))))
     })
@@ -113,9 +116,17 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     }
   }
 
+  /** The task of a request; the header names its conversation, for which the record of the description has no field. */
+  async function createOrContinue (params: SendParams, request: FastifyRequest, reply: FastifyReply): Promise<CreatedTask> {
+    const created = await taskOf(params, request)
+    const { contextId } = created.task
+    if (contextId !== undefined) reply.header('x-conversation-id', conversationHeader(contextId))
+    return created
+  }
+
   /** Creates a task, finds the one that the same request created before, or continues one that asked for input. */
-  async function createOrContinue (params: SendParams, request: FastifyRequest): Promise<CreatedTask> {
-    const { skillName, input = {}, clientMetadata = {}, metadata, taskId, pushNotificationConfig: push } = params
+  async function taskOf (params: SendParams, request: FastifyRequest): Promise<CreatedTask> {
+    const { skillName, input = {}, clientMetadata = {}, metadata, taskId, contextId, pushNotificationConfig: push } = params
     const caller = principalOf(request)
     const config = push === undefined ? undefined : toNewPushConfig(push)
     const text = textOf(input)
@@ -125,6 +136,9 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
       if (config !== undefined) await service.checkPush(config)
       if (skillName !== undefined && skillName !== before.skill) {
         throw new InvalidParamsError(`params/skillName: the task has the skill ${before.skill}; leave it out`)
+      }
+      if (contextId !== undefined && contextId !== contextOf(before)) {
+        throw new InvalidParamsError('params/contextId: is not that of the task; leave it out')
       }
       if (text === undefined) {
         throw new InvalidParamsError('params/input/query: is missing; it answers the question of the task')
@@ -137,12 +151,19 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
       }
     }
     if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
-    const skill = findSkill(vacsFor(vacs, caller, request.log), skillName)
+    const seen = vacsFor(vacs, caller, request.log)
+    const skill = findSkill(seen, skillName)
+    // the description lets such a task fail; only one that runs is a turn
+    const { turn, metadata: ofTurn } = skill === undefined || taskProblem(seen, skillName, input) !== undefined
+      ? { metadata: {} }
+      : await turns.of(runCallerOf(request, caller), skill, input, contextId)
     return await service.createTask(caller, {
       skill: skillName,
       queue: skill === undefined ? REFUSED : undefined,
       input,
-      metadata: Object.assign({ clientMetadata, requestId: request.id, caller: callerFields(caller) }, stepFields(skill, asked, request, caller), traceLinks(clientMetadata)),
+      contextId,
+      turn,
+      metadata: Object.assign({ clientMetadata, requestId: request.id }, ofTurn, { caller: callerFields(caller) }, stepFields(skill, asked, request, caller), traceLinks(clientMetadata)),
       message: text === undefined ? undefined : { parts: [{ type: 'text', text }] },
       idempotencyKey: idempotencyKey(request)
     }, config)

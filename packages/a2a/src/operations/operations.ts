@@ -1,5 +1,5 @@
 import type { Principal, StepView } from '@polyvac/core'
-import { callerFields, eventText, findSkill, joinTexts, jsonText, traceLinks, vacOfSkill, vacsFor, type ExposedVacs } from '@polyvac/core/plugin'
+import { callerFields, eventText, findSkill, joinTexts, jsonText, runCallerOf, traceLinks, vacOfSkill, vacsFor, type ExposedVacs } from '@polyvac/core/plugin'
 import { contextOf, type TaskStep } from '@polyvac/runs'
 import { isTerminal, isWaiting, type CreatedTask, type TaskRecord, type UserMessage } from '@polyvac/tasks'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -13,12 +13,14 @@ import { activeExtensions, idempotencyKey, lastEventId, resumePosition } from '.
 import type { IncomingMessage, PushRequest, SendRequest, TaskRequest } from '../protocol/requests.js'
 import { asksForSteps, hasSteps, stepFields, viewOfTask } from '../protocol/steps.js'
 import type { TaskService } from '../tasks/task-service.js'
+import type { TaskTurns } from '../tasks/task-turns.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
 import { checkMediaTypes, checkTenant, chooseSkill } from './choose-skill.js'
 import { pushPage } from './push-pages.js'
 
 export interface OperationsOptions {
   readonly service: TaskService
+  readonly turns: TaskTurns
   readonly streams: TaskStreams
   readonly vacs: ExposedVacs
   /** The VAC that answers messages that name none. */
@@ -164,16 +166,17 @@ export class Operations {
     caller: Principal | undefined, send: SendRequest, request: FastifyRequest, key: string | undefined
   ): Promise<CreatedTask> {
     const { tenant, message, push } = send
-    const { service, defaultVac, inputModes } = this.#options
+    const { service, turns, defaultVac, inputModes } = this.#options
     const vacs = vacsFor(this.#options.vacs, caller, request.log)
     if (message.taskId === undefined) {
       if (tenant !== undefined) checkTenant(vacs, tenant)
       checkMediaTypes(message.parts, inputModes)
       const { skill, input } = chooseSkill(vacs, defaultVac, tenant, message)
       const { contextId } = message
-      const metadata = Object.assign({ requestId: request.id }, contextId === undefined ? undefined : { inContext: true },
+      const { turn, metadata: ofTurn } = await turns.of(runCallerOf(request, caller), skill, input, contextId)
+      const metadata = Object.assign({ requestId: request.id }, ofTurn,
         { caller: callerFields(caller) }, stepFields(skill, asksForSteps(message.metadata, send.metadata), request, caller), traceLinks(message.metadata, send.metadata))
-      const task = { skill: skill.name, input, contextId, metadata, message: messageOf(message), idempotencyKey: key }
+      const task = { skill: skill.name, input, contextId, metadata, message: messageOf(message), idempotencyKey: key, turn }
       return await service.createTask(caller, task, push)
     }
     const task = await this.#getTask(caller, { tenant, id: message.taskId })

@@ -7,6 +7,11 @@ const SERVICE_ID = /^conv_[A-Za-z0-9_-]{22}$/
 /** An id of a conversation that the service begins. */
 export function newConversationId (): string { return `conv_${randomBytes(16).toString('base64url')}` }
 
+/** An id as the header `x-conversation-id`: percent-encoded where it is not visible ASCII, which headers cannot carry. */
+export function conversationHeader (id: string): string {
+  return id.replace(/[^!-$&-~]+/g, encodeURIComponent)
+}
+
 /**
  * The one decision about the id of a conversation that a caller names:
  * - `existing`: the service made it; who has it may use it, and for any other owner than its own it does not exist.

@@ -1,4 +1,4 @@
-import type { Answer, ChatTurn, Progress, Step, StepView, Vac } from '@polyvac/core'
+import type { Answer, ChatTurn, Progress, Runs, Step, StepView, Vac } from '@polyvac/core'
 import {
   askedBack, CallRecord, encodeChunk, placedMemory, queryResult, questionOf, searchMemory, skillFailure, sourceLines, stepsFor, streamResult, streamSettings, usageOf,
   type ByKind, type MemorySearchInput, type MemorySearchResult, type PlacedCall, type QueryInput, type Skill, type StreamInput
@@ -6,6 +6,7 @@ import {
 import { STEPS, USAGE } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
 import type { CallContext, ToolResult as Result } from '../tool-source.js'
+import { askInConversation, conversationProblem } from './vac-conversation.js'
 import { askForReply, canReply, readTurns } from './vac-dialogue.js'
 import { VacProgress } from './vac-progress.js'
 import { sourceLinks } from './vac-uri.js'
@@ -15,9 +16,16 @@ export const MAX_REPLIES = 10
 
 type Args = Readonly<Record<string, unknown>>
 
+export interface SkillOptions {
+  readonly timeoutMs: number
+  readonly runs: Runs | undefined
+}
+
 /** Calls a skill of a VAC. A failure of the interpreter is a result with `isError`: code, reason and remedy. */
-export async function callSkill (skill: Skill, args: Args, context: CallContext, timeoutMs: number): Promise<Result> {
+export async function callSkill (skill: Skill, args: Args, context: CallContext, { timeoutMs, runs }: SkillOptions): Promise<Result> {
   const { name } = skill.vac
+  // the run has a record
+  if (skill.kind !== 'memory' && args.conversation_id !== undefined) return await answerInConversation(skill, args as QueryInput & StreamInput, context, { timeoutMs, runs })
   const record = new CallRecord({ vac: name, protocol: 'mcp', skill: skill.kind, principal: context.principal }, context.log)
   try {
     const result = skill.kind === 'memory'
@@ -36,8 +44,7 @@ async function converse (
 ): Promise<Result> {
   const { signal, log, principal, place } = context
   const { question, history, extra } = questionOf(args)
-  const { timeout } = skill.kind === 'stream' ? streamSettings(args) : {}
-  const timeoutMs = timeout === undefined ? defaultMs : timeout * 1000
+  const timeoutMs = timeoutOf(skill, args, defaultMs)
   const progress = new VacProgress(context)
   const onProgress = (report: Progress): void => { progress.report(report)?.catch(() => {}) }
   const onStep = (step: Step): void => { progress.step(step)?.catch(() => {}) }
@@ -68,6 +75,23 @@ async function converse (
   }
 }
 
+async function answerInConversation (skill: Skill, args: QueryInput & StreamInput, context: CallContext, { timeoutMs, runs }: SkillOptions): Promise<Result> {
+  const { question, history, extra: { conversation_id: conversation, ...extra } } = questionOf(args)
+  const steps = stepsOf(skill.vac, context)
+  const asked = { conversation: conversation as string, question, history, extra, timeoutMs: timeoutOf(skill, args, timeoutMs), steps }
+  const problem = conversationProblem(runs, skill, asked, context)
+  if (problem !== undefined) return failed(problem)
+  try {
+    const { answer, conversation: id } = await askInConversation(runs!, skill, asked, context, new VacProgress(context))
+    const { content, structuredContent, ...result } = resultOf(skill, answer, true)
+    // models may read the text only
+    const next = id === conversation ? [] : [{ type: 'text', text: `(conversation_id of the next question: ${id})` }]
+    return { ...result, content: [...content, ...next], structuredContent: { ...structuredContent as object, conversation_id: id } }
+  } catch (err) {
+    return failure(err, skill, context)
+  }
+}
+
 /** Asks for a stream and sends its text as progress. A caller that reads slowly slows the interpreter down. */
 function streamer ({ vac }: Skill, progress: VacProgress, record: CallRecord): (call: PlacedCall) => Promise<Answer> {
   return async call => {
@@ -94,6 +118,11 @@ function streamer ({ vac }: Skill, progress: VacProgress, record: CallRecord): (
   }
 }
 
+function timeoutOf ({ kind }: Skill, args: unknown, defaultMs: number): number {
+  const { timeout } = kind === 'stream' ? streamSettings(args) : {}
+  return timeout === undefined ? defaultMs : timeout * 1000
+}
+
 /** What the caller sees of steps, which come with progress: only where it asks for that. */
 function stepsOf ({ config }: Vac, context: CallContext): StepView | undefined {
   const { meta } = context
@@ -107,15 +136,20 @@ const NEXT_STEP = {
   input: '(To answer, call this tool again: the answer as `query`, and this exchange in `chat_history`.)',
   auth: '(Once that is done, call this tool again, with this exchange in `chat_history`.)'
 } as const
+/** The same in a conversation. */
+const NEXT_TURN = {
+  input: '(To answer, call this tool again in this conversation, with the answer as `query`.)',
+  auth: '(Once that is done, call this tool again in this conversation.)'
+} as const
 
 /** The result for an answer. It contains the question of a VAC that asks back if the caller cannot be asked now. */
-function resultOf ({ kind, vac }: Skill, answer: Answer): Result {
+function resultOf ({ kind, vac }: Skill, answer: Answer, inConversation = false): Result {
   const asked = askedBack(answer)
   const lines = sourceLines(answer)
   const usage = usageOf(answer)
   const text = [
     asked !== undefined && answer.answer !== asked.text ? `${answer.answer}\n\n${asked.text}` : answer.answer,
-    ...asked === undefined ? [] : [NEXT_STEP[asked.kind]],
+    ...asked === undefined ? [] : [(inConversation ? NEXT_TURN : NEXT_STEP)[asked.kind]],
     ...lines.length > 0 ? [`Sources:\n${lines.join('\n')}`] : []
   ].join('\n\n')
   return {

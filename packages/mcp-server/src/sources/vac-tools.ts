@@ -1,10 +1,10 @@
-import { VacInfo, type Vac, type Vacs } from '@polyvac/core'
+import { VacInfo, type Runs, type Vac, type Vacs } from '@polyvac/core'
 import {
   exposedVacs, findSkill, formerToolName, milliseconds, optional, readOptions, SKILLS, skillsOf, texts, toolName, vacInfo,
-  VacNotFoundError, vacsFor,
+  VacNotFoundError, vacsFor, withMethod,
   type ExposedVacs, type OptionRules, type Skill, type SkillKind
 } from '@polyvac/core/plugin'
-import { Type } from '@sinclair/typebox'
+import { Type, type TObject } from '@sinclair/typebox'
 import { McpServerOptionsError } from '../errors.js'
 import type { ToolDefinition, ToolResult, ToolSource } from '../tool-source.js'
 import { callSkill } from './vac-call.js'
@@ -14,11 +14,14 @@ export interface VacToolsOptions {
   readonly names?: readonly string[] | null | undefined
   /** Total time for an interpreter in ms, unless a call sets its timeout. Default 120,000. */
   readonly timeoutMs?: number | undefined
+  /** What createRuns() returns: the tools take `conversation_id` then. Default: it is refused. */
+  readonly runs?: Runs | undefined
 }
 
 export const VAC_TOOLS_OPTIONS = {
   names: optional('a list of names, or null', value => value === null || texts().accepts(value)),
-  timeoutMs: milliseconds(120_000)
+  timeoutMs: milliseconds(120_000),
+  runs: withMethod('start', 'what createRuns() returns')
 } satisfies OptionRules<VacToolsOptions>
 
 /** How clients present a skill. An interpreter may have side effects and take long; a search has none. */
@@ -27,6 +30,15 @@ const PRESENTATION = {
   stream: { verb: 'Stream', annotations: { openWorldHint: true }, taskSupport: 'optional' },
   memory: { verb: 'Search', annotations: { readOnlyHint: true, openWorldHint: false }, taskSupport: 'forbidden' }
 } as const satisfies Record<SkillKind, { readonly verb: string } & Pick<ToolDefinition, 'annotations' | 'taskSupport'>>
+
+const conversation = { conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'id of a conversation that the service keeps: its turns are the history' })) }
+
+/** The schemas of the tools: those of the skills, and the conversation, which the agent card does not have. */
+const SCHEMAS = {
+  query: { inputSchema: inConversation(SKILLS.query.input), outputSchema: inConversation(SKILLS.query.output) },
+  stream: { inputSchema: inConversation(SKILLS.stream.input), outputSchema: inConversation(SKILLS.stream.output) },
+  memory: { inputSchema: SKILLS.memory.input, outputSchema: SKILLS.memory.output }
+} as const satisfies Record<SkillKind, Pick<ToolDefinition, 'inputSchema' | 'outputSchema'>>
 
 const READ_ONLY = { readOnlyHint: true, openWorldHint: false }
 const VacList = Type.Object({ vacs: Type.Array(VacInfo) })
@@ -65,7 +77,7 @@ const INFO: ToolDefinition = {
  * await app.register(mcpServerPlugin, { sources: [vacTools(vacs, { names: ['docs'], timeoutMs: 60_000 })] })
  */
 export function vacTools (vacs: Vacs, options: VacToolsOptions = {}): ToolSource {
-  const { names, timeoutMs } = readOptions(VAC_TOOLS_OPTIONS, options, McpServerOptionsError, 'vacTools')
+  const { names, timeoutMs, runs } = readOptions(VAC_TOOLS_OPTIONS, options, McpServerOptionsError, 'vacTools')
   const exposed = exposedVacs(vacs, names, problem => new McpServerOptionsError(`the \`names\` of vacTools ${problem}`))
   // @keyed none: names in the configuration, of one check
   const taken = new Set<string>()
@@ -83,7 +95,7 @@ export function vacTools (vacs: Vacs, options: VacToolsOptions = {}): ToolSource
       if (name === INFO.name) return describe(seen, String(args.vector_name))
       const skill = skillOfTool(seen, name)
       if (skill === undefined) throw new VacNotFoundError(JSON.stringify(name), `${LIST.name} lists all`)
-      return callSkill(skill, args, context, timeoutMs)
+      return callSkill(skill, args, context, { timeoutMs, runs })
     },
     mayUse (_kind, name, principal) {
       const seen = vacsFor(exposed, principal)
@@ -103,11 +115,13 @@ function toolsOf (vac: Vac): ToolDefinition[] {
 
 function toDefinition ({ kind, name, vac, description }: Skill): ToolDefinition {
   const { verb, annotations, taskSupport } = PRESENTATION[kind]
-  const { input, output } = SKILLS[kind]
   const title = `${verb} ${vac.config.display_name ?? vac.name}`
-  const schemas = { inputSchema: input, outputSchema: output }
   const names = { name: toolName(name), formerName: formerToolName(name) }
-  return { ...names, title, description, ...schemas, annotations, taskSupport }
+  return { ...names, title, description, ...SCHEMAS[kind], annotations, taskSupport }
+}
+
+function inConversation ({ properties, title = '' }: TObject): TObject {
+  return Type.Object({ ...properties, ...conversation }, { title })
 }
 
 /** The skill of a tool. A name of a skill that clients refuse has another form; skills can be called by name, too. */

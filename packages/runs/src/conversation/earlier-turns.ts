@@ -10,7 +10,7 @@ export const MAX_EARLIER_TASKS = 50
 export const MAX_EARLIER_CHARS = 256 * 1024
 
 /** The turns of the conversation before `task`: those of the VAC's answered tasks in the same context. */
-export async function earlierTurns (tasks: TaskStore, vacs: ExposedVacs, task: TaskRecord): Promise<ChatTurn[]> {
+export async function earlierTurns (tasks: TaskStore, vacs: ExposedVacs, task: Pick<TaskRecord, 'id' | 'owner' | 'contextId' | 'createdAt' | 'skill'>): Promise<ChatTurn[]> {
   const { id, owner, contextId, createdAt, skill } = task
   if (contextId === undefined) return []
   const vac = findSkill(vacs, skill)?.vac.name

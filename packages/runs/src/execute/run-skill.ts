@@ -7,7 +7,7 @@ import { isMessage, messageText } from '../outcome/message-text.js'
 import type { Run } from './run.js'
 import { AnswerWriter, streamAnswer } from './stream-answer.js'
 import { taskRunner, type RunnerOptions } from './task-runner.js'
-import { vacCallOf, type CallOptions } from './vac-call.js'
+import { shownSteps, vacCallOf, type CallOptions } from './vac-call.js'
 
 export interface SkillOptions extends RunnerOptions, CallOptions {}
 
@@ -23,13 +23,17 @@ export function skillRunner (options: SkillOptions): TaskHandler {
 }
 
 async function askOnce (run: Run, options: SkillOptions): Promise<string> {
-  const { skill, task, context, record } = run
+  const { skill, task, context, record, turn } = run
   const call = await vacCallOf(run, options)
-  const writer = call.steps === undefined ? undefined : new AnswerWriter(context, task.progress)
-  // a failure to write comes again with the end of the task
-  const onStep = writer && ((step: Step): void => { writer.write(step).catch(() => {}) })
-  const answer = record.answered(await skill.vac.ask(onStep === undefined ? call : { ...call, onStep }))
+  const writer = shownSteps(task) === undefined ? undefined : new AnswerWriter(context, task.progress)
+  const onStep = (step: Step): void => {
+    turn.add(step)
+    // a failure to write comes again with the end of the task
+    writer?.write(step).catch(() => {})
+  }
+  const answer = turn.withHistory(record.answered(await skill.vac.ask(call.steps === undefined ? call : { ...call, onStep })))
   await writer?.flush()
+  await turn.answer(answer)
   return await finish(skill, answer, context, { name: ARTIFACTS.query, content: queryResult(withoutArtifacts(answer)) })
 }
 
@@ -37,7 +41,7 @@ async function streamTask (run: Run, options: SkillOptions): Promise<string> {
   return await streamAnswer(run, await vacCallOf(run, options), (answer, writer) => endStream(run, answer, writer, options.tasks))
 }
 
-async function endStream ({ skill, task, context }: Run, answer: Answer, writer: AnswerWriter, tasks: TaskStore): Promise<string> {
+async function endStream ({ skill, task, context, turn }: Run, answer: Answer, writer: AnswerWriter, tasks: TaskStore): Promise<string> {
   const { chars } = writer
   const endsAsMessage = isMessage(answer)
   // what becomes a message of the task is not an artifact as well
@@ -50,6 +54,7 @@ async function endStream ({ skill, task, context }: Run, answer: Answer, writer:
     await writer.flush()
     streamed = said
   }
+  await turn.answer(answer)
   const artifact = { name: ARTIFACTS.stream, content: streamResult(withoutArtifacts(answer)) }
   return await finish(skill, answer, context, artifact, streamed)
 }

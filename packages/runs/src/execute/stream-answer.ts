@@ -1,8 +1,9 @@
-import { isAnswer, type Answer, type Progress, type Step } from '@polyvac/core'
+import { isAnswer, isStep, type Answer, type Progress, type Step } from '@polyvac/core'
 import { beginning, joinSteps, type PlacedCall } from '@polyvac/core/plugin'
 import { deltaWriter, stepWriter, type DeltaWriter, type StepWriter, type TaskContext } from '@polyvac/tasks'
 import { ProgressWriter } from './progress-writer.js'
 import type { Run } from './run.js'
+import { shownSteps } from './vac-call.js'
 
 /** Characters of a progress message, which each status until the next one repeats. */
 export const MAX_PROGRESS_CHARS = 4_096
@@ -12,13 +13,17 @@ export type EndAnswer = (answer: Answer, writer: AnswerWriter) => Promise<string
 
 /** Writes a stream into the log of its task; `end` writes the end. */
 export async function streamAnswer (run: Run, call: PlacedCall, end: EndAnswer): Promise<string> {
-  const { skill, task, context, record } = run
+  const { skill, task, context, record, turn } = run
   const streamed: PlacedCall = { ...call, streamedOnly: true }
   const writer = new AnswerWriter(context, task.progress)
   try {
     for await (const chunk of skill.vac.stream(streamed)) {
       record.chunk(chunk)
-      if (typeof chunk !== 'string' && isAnswer(chunk)) return await end(chunk, writer)
+      if (typeof chunk !== 'string' && isAnswer(chunk)) return await end(turn.withHistory(chunk), writer)
+      if (typeof chunk !== 'string' && isStep(chunk)) {
+        turn.add(chunk)
+        if (shownSteps(task) === undefined) continue
+      }
       await writer.write(chunk)
     }
     return 'ended'

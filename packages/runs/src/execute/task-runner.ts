@@ -1,6 +1,7 @@
-import type { Authenticate, Log } from '@polyvac/core'
+import type { Authenticate, Conversations, Log } from '@polyvac/core'
 import { callerOfFields, CallRecord, currentCaller, findSkill, skillFailure, traceTask, vacsFor, type ExposedVacs, type Skill } from '@polyvac/core/plugin'
 import { isTaskError, ownerOfKey, type TaskHandler, type TaskRecord } from '@polyvac/tasks'
+import { Turn } from '../conversation/turn.js'
 import type { Run, TaskProblem } from './run.js'
 
 /** What a protocol calls the failures that its callers see. */
@@ -21,6 +22,8 @@ interface ParentLog extends Log { child (fields: object): Log }
 export interface RunnerOptions {
   readonly protocol: TaskProtocol
   readonly vacs: ExposedVacs
+  /** Keep the turns that tasks are. Default: none are kept. */
+  readonly conversations?: Conversations | undefined
   /** Reads the credential of a task again when it starts. */
   readonly authenticate?: Authenticate | undefined
   readonly log: ParentLog
@@ -42,10 +45,12 @@ export function taskRunner (options: RunnerOptions, execute: Execute): TaskHandl
     // who sent it, or answered its last question
     const maker = callerOfFields(owner, task.metadata.caller ?? task.metadata)
     const principal = currentCaller(options.authenticate, maker)
+    const turn = new Turn(options.conversations, task, context.attempt)
     const isEnded = maker !== undefined && principal === undefined
     const problem = isEnded ? protocol.credentialEnded : protocol.problemOf(vacsFor(options.vacs, principal, options.log), task)
     if (problem !== undefined) {
       failed(problem)
+      await turn.fail(problem)
       await context.emit({ state: 'failed', error: problem })
       return
     }
@@ -54,7 +59,7 @@ export function taskRunner (options: RunnerOptions, execute: Execute): TaskHandl
     const { vac, kind } = skill
     const record = new CallRecord({ vac: vac.name, protocol: protocol.name, skill: kind, attempt: context.attempt }, log)
     try {
-      record.outcome = await execute({ skill, task, principal, context, log, record, protocol: protocol.name })
+      record.outcome = await execute({ skill, task, principal, context, log, record, turn, protocol: protocol.name })
     } catch (err) {
       // the task was canceled, or another worker runs it: no more event of this attempt is accepted
       if (context.stop.aborted || isTaskError(err)) throw err
@@ -62,7 +67,9 @@ export function taskRunner (options: RunnerOptions, execute: Execute): TaskHandl
       failed(err)
       // the cause goes only to the log
       log.error({ err, vac: vac.name }, 'a task failed')
-      await context.emit({ state: 'failed', error: { ...protocol.failure, ...skillFailure(err, vac.name, `the task id ${task.id}`) } })
+      const error = { ...protocol.failure, ...skillFailure(err, vac.name, `the task id ${task.id}`) }
+      await turn.fail(error)
+      await context.emit({ state: 'failed', error })
     } finally {
       record.end('task run')
     }

@@ -17,26 +17,32 @@ export interface CallOptions {
  * The question of the task. After a request for input it is the reply of the caller, with the turns before as history.
  */
 export async function vacCallOf (run: Run, { vacs, tasks, timeoutMs }: CallOptions): Promise<PlacedCall> {
-  const { task, principal, context: { stop, attempt }, log, protocol } = run
-  const { question, history, extra } = questionOf(task.input as QueryInput & StreamInput)
+  const { task, principal, context: { stop, attempt }, log, protocol, turn } = run
+  const { question, history: sent, extra } = questionOf(task.input as QueryInput & StreamInput)
   const { timeout } = streamSettings(task.input)
-  if (task.metadata.inContext === true) history.push(...await earlierTurns(tasks, vacs, task))
   const message = task.messages.findLast(({ role }) => role === 'user')
   const turns = task.turn === 0 ? [] : task.messages.map(toTurn)
   const reply = turns.pop()
+  // the turns that the caller has sent begin the conversation
+  const stored = sent.length > 0 ? undefined : await turn.history()
+  const inContext = stored === undefined && task.metadata.inContext === true ? await earlierTurns(tasks, vacs, task) : []
   return {
     question: reply?.content ?? question,
-    history: turns.length === 0 ? history : [...history, ...turns],
-    extra: Object.assign(extra, { taskId: task.id, attempt },
+    // the turns of this task are in the stored ones, too
+    history: stored?.turns ?? [...sent, ...inContext, ...turns],
+    extra: Object.assign(extra, { taskId: task.id, attempt, conversation: contextOf(task) },
       message?.id === undefined ? undefined : messageExtra(task, message)),
     signal: stop,
-    steps: (task.metadata.steps ?? undefined) as StepView | undefined,
+    steps: shownSteps(task) ?? turn.steps,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
     principal,
     protocol
   }
 }
+
+/** What the readers of the task see of its steps; undefined: none. */
+export function shownSteps ({ metadata: { steps } }: TaskRecord): StepView | undefined { return (steps ?? undefined) as StepView | undefined }
 
 /** The message, and its files and data if it has some. */
 function messageExtra (task: TaskRecord, { id, parts, metadata = {} }: TaskMessage): Record<string, unknown> {

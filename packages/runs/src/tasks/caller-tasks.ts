@@ -49,9 +49,12 @@ export class CallerTasks {
     return await this.#tasks.create(this.#keyOf(caller), { ...task, idempotencyKey: idempotencyKeyOf(caller, task) })
   }
 
-  /** Answers the question of a task, which goes on with the scopes of this caller. `fields`: more of its metadata. */
-  async continue (caller: Caller, { owner, id }: TaskRecord, message: UserMessage, fields?: object): ReturnType<TaskStore['provideInput']> {
-    return await this.#tasks.provideInput(owner, id, message, { caller: callerFields(caller), ...fields })
+  /**
+   * Answers the question of a task, which goes on with the scopes of this caller. `fields`: more of its metadata.
+   * `question`: the text of the message, the next turn of its conversation.
+   */
+  async continue (caller: Caller, { owner, id }: TaskRecord, message: UserMessage, fields?: object, question?: string): ReturnType<TaskStore['provideInput']> {
+    return await this.#tasks.provideInput(owner, id, message, { caller: callerFields(caller), ...fields }, question)
   }
 
   /** `canceled`: by this call. `terminal`: the task had ended before, perhaps canceled; see the state of `task`. */

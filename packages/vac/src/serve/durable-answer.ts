@@ -1,5 +1,5 @@
 import { isAnswer, isStep, type Answer, type Run, type RunItem, type Runs, type Step } from '@polyvac/core'
-import { collectStep, stepsFor } from '@polyvac/core/plugin'
+import { collectStep, conversationHeader, stepsFor } from '@polyvac/core/plugin'
 import { joinTexts } from '@polyvac/core/protocol'
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -46,7 +46,7 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
       key: key === undefined ? undefined : { name: key, request: digestOf(request) },
       other: 'refuse'
     })
-    reply.header('x-conversation-id', headerOf(run.conversation))
+    reply.header('x-conversation-id', conversationHeader(run.conversation))
     if (background !== undefined) {
       reply.code(202).header('location', request.server.prefix + background.toPath(run))
       return background.toBody(run)
@@ -115,11 +115,6 @@ async function sendItems (served: Served, request: FastifyRequest, reply: Fastif
 function answerOf ({ answer, error }: Run, signal: SentItems['signal']): Answer {
   if (answer !== undefined) return answer
   throw error ?? signal.reason
-}
-
-/** A text of a caller as a header: percent-encoded where it is not visible ASCII, which headers cannot carry. */
-function headerOf (text: string): string {
-  return text.replace(/[^!-$&-~]+/g, encodeURIComponent)
 }
 
 function keyOf ({ headers }: FastifyRequest): string | undefined {

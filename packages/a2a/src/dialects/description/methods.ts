@@ -30,6 +30,7 @@ export const SendParams = Type.Object({
   clientMetadata: Optional(JsonObject('kept with the task; `steps: true` asks for the steps of the answer')),
   metadata: Optional(Type.Unknown({ description: 'an object with `steps: true` asks for the steps of the answer' })),
   taskId: Optional(Name(256, 'a task that is input-required: continues with `input`')),
+  contextId: Optional(Name(256, 'the conversation, whose turns are the history; without it the task begins one')),
   pushNotificationConfig: Optional(Type.Object(PushNotificationConfig.properties))
 }, { title: 'SendParams' })
 export type SendParams = Static<typeof SendParams>
