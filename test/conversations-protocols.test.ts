@@ -14,7 +14,7 @@ import { until } from './fixtures/until.js'
 import { forms, PROBES, type Probe } from './probes/index.mjs'
 import './fixtures/timeout.mjs'
 
-type Json = Record<string, any> // eslint-disable-line @typescript-eslint/no-explicit-any
+type Json = Record<string, any>
 
 /** Answers with the questions and answers that it got as history. */
 const historian: Interpreter = (question, _vac, history) => `${history.map(({ content }) => content).join(' / ')} > ${question}`
@@ -85,7 +85,7 @@ test('a conversation begun over one protocol goes on over each other one, and a 
       const before = (await read(app, id)).json().turns as Json[]
       t.equal(before.length, turns, `${first.what}, then ${next.what}`)
       const answer = says(await next.ask(app, `q${turns}`, id), next.probe)
-      t.ok(answer.includes(`one /  > one`) && answer.includes(`q${turns}`), `${next.what} after ${first.what}: ${answer.slice(0, 80)}`)
+      t.ok(answer.includes('one /  > one') && answer.includes(`q${turns}`), `${next.what} after ${first.what}: ${answer.slice(0, 80)}`)
       turns++
       if (turns > 6) break
     }
@@ -131,7 +131,7 @@ test('an id of the service that somebody else has is refused like one that does 
   t.match((await read(app, foreign, { 'x-user': 'alice' })).json(), { turn_count: 1 })
 })
 
-test('unknown callers on other machines share nothing by an id of their own, and go on with one of the service', async t => {
+test('unknown callers on other machines share nothing by an id that they made, and go on with one of the service', async t => {
   const { app } = await serve(t)
   const remote = { 'x-forwarded-for': '203.0.113.7' }
   for (const { what, name, ask, probe } of FORMS) {
@@ -146,7 +146,7 @@ test('unknown callers on other machines share nothing by an id of their own, and
   }
 })
 
-test('a history beside an id is refused as ambiguous', async t => {
+test('a history next to an id is refused as ambiguous', async t => {
   const { app } = await serve(t)
   const history = [{ role: 'user', content: 'a' }, { role: 'assistant', content: 'b' }]
   const input = { query: 'x', chat_history: history }

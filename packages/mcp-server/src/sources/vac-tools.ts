@@ -33,7 +33,7 @@ const PRESENTATION = {
 
 const conversation = { conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'id of a conversation that the service keeps: its turns are the history' })) }
 
-/** The schemas of the tools: those of the skills, and the conversation, which the agent card does not have. */
+/** The schemas of the tools in a service that keeps conversations; the agent card does not have the id. */
 const SCHEMAS = {
   query: { inputSchema: inConversation(SKILLS.query.input), outputSchema: inConversation(SKILLS.query.output) },
   stream: { inputSchema: inConversation(SKILLS.stream.input), outputSchema: inConversation(SKILLS.stream.output) },
@@ -81,13 +81,13 @@ export function vacTools (vacs: Vacs, options: VacToolsOptions = {}): ToolSource
   const exposed = exposedVacs(vacs, names, problem => new McpServerOptionsError(`the \`names\` of vacTools ${problem}`))
   // @keyed none: names in the configuration, of one check
   const taken = new Set<string>()
-  const twice = [LIST, INFO, ...exposed.list().flatMap(toolsOf)].map(({ name }) => name).find(name => taken.size === taken.add(name).size)
+  const twice = [LIST, INFO, ...exposed.list().flatMap(vac => toolsOf(vac))].map(({ name }) => name).find(name => taken.size === taken.add(name).size)
   if (twice !== undefined) throw new McpServerOptionsError(`two tools have the name ${JSON.stringify(twice)}; change the \`mcp_tool\` of a VAC`)
   return {
     list () {
       const listed = exposed.list()
       const isListed = listed.some(({ config }) => config.mcp_tool === undefined)
-      return [...isListed ? [LIST, INFO] : [], ...listed.flatMap(toolsOf)]
+      return [...isListed ? [LIST, INFO] : [], ...listed.flatMap(vac => toolsOf(vac, runs !== undefined))]
     },
     call (name, args, context) {
       const seen = vacsFor(exposed, context.principal, context.log)
@@ -107,17 +107,19 @@ export function vacTools (vacs: Vacs, options: VacToolsOptions = {}): ToolSource
 }
 
 /** The tools of a VAC: one for each skill, or the one that its configuration names. */
-function toolsOf (vac: Vac): ToolDefinition[] {
+function toolsOf (vac: Vac, takesId = false): ToolDefinition[] {
   const { mcp_tool: name } = vac.config
   const skills = skillsOf(vac)
-  return name === undefined ? skills.map(toDefinition) : [{ ...toDefinition(skills[0]!), name, formerName: name }]
+  return name === undefined ? skills.map(skill => toDefinition(skill, takesId)) : [{ ...toDefinition(skills[0]!, takesId), name, formerName: name }]
 }
 
-function toDefinition ({ kind, name, vac, description }: Skill): ToolDefinition {
+function toDefinition ({ kind, name, vac, description }: Skill, takesId: boolean): ToolDefinition {
   const { verb, annotations, taskSupport } = PRESENTATION[kind]
+  const { input, output } = SKILLS[kind]
+  const schemas = takesId ? SCHEMAS[kind] : { inputSchema: input, outputSchema: output }
   const title = `${verb} ${vac.config.display_name ?? vac.name}`
   const names = { name: toolName(name), formerName: formerToolName(name) }
-  return { ...names, title, description, ...SCHEMAS[kind], annotations, taskSupport }
+  return { ...names, title, description, ...schemas, annotations, taskSupport }
 }
 
 function inConversation ({ properties, title = '' }: TObject): TObject {
