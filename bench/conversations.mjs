@@ -1,4 +1,4 @@
-// Conversations by id on a file: among few and among many, and a question with an id next to one that sends its history.
+// Conversations by id on a file: among few and many of them, and a question with an id next to one with its history.
 import { asker } from './parts/asker.mjs'
 import { figure } from './parts/figure.mjs'
 import { inRounds, ratiosOf, summary } from './parts/rounds.mjs'

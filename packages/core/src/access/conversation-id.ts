@@ -7,7 +7,7 @@ const SERVICE_ID = /^conv_[A-Za-z0-9_-]{22}$/
 /** An id of a conversation that the service begins. */
 export function newConversationId (): string { return `conv_${randomBytes(16).toString('base64url')}` }
 
-/** An id as the header `x-conversation-id`: percent-encoded where it is not visible ASCII, which headers cannot carry. */
+/** An id as the header `x-conversation-id`: percent-encoded where it is not visible ASCII, as headers must be. */
 export function conversationHeader (id: string): string {
   return id.replace(/[^!-$&-~]+/g, encodeURIComponent)
 }
