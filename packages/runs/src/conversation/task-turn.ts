@@ -54,7 +54,7 @@ export async function taskTurn (parts: TurnParts, caller: RunCaller, asked: Task
   // a context of an earlier version becomes a conversation
   const before = isKnown ? sent : await earlierTurns(store, vacs, { id: '', owner: ownerKey(caller.principal?.owner), contextId, createdAt: Date.now(), skill })
   return {
-    metadata: { ...inContext, isTurn: true, turnSteps: stepsFor(vac.config, true, () => caller.isAdmin) },
+    metadata: { ...inContext, isTurn: true, ...contextId === undefined && sent.length === 0 && { begins: true }, turnSteps: stepsFor(vac.config, true, () => caller.isAdmin) },
     turn: turnAt({ ...place, question, sent: before })
   }
 }

@@ -6,6 +6,8 @@ import type { TaskRecord } from '@polyvac/tasks'
 export interface TurnMetadata {
   /** Whether the task is a turn of a conversation, with what the readers of the conversation see of steps. */
   readonly isTurn?: true
+  /** Whether it is the first turn of its conversation, so that there is no history to read. */
+  readonly begins?: true
   readonly turnSteps?: StepView | undefined
   /** The conversation that a task reads, and is not kept in. */
   readonly history?: TurnPlace | undefined
@@ -32,7 +34,8 @@ export class Turn {
 
   /** What was said before; undefined where nothing is stored, and the history that was sent counts. */
   async history (): Promise<TurnHistory | undefined> {
-    const { history: place } = this.#metadata
+    const { history: place, begins } = this.#metadata
+    if (begins === true && this.#task.turn === 0) return undefined
     const history = this.#isTurn ? await this.#conversations!.historyOf(this.#task) : place && await this.#conversations?.historyAt(place)
     if (history === undefined || history.turns.length + history.leftOut === 0) return undefined
     this.#leftOut = history.leftOut

@@ -109,7 +109,7 @@ class StoredRuns implements OwnRuns {
       caller: callerFields(caller.principal),
       steps: run.steps,
       unreadMs: run.unreadMs,
-      ...keeps && { isTurn: true, turnSteps: run.steps ?? stepsFor(vac.config, true, () => caller.isAdmin) },
+      ...keeps && { isTurn: true, ...run.conversation === undefined && history.length === 0 && { begins: true }, turnSteps: run.steps ?? stepsFor(vac.config, true, () => caller.isAdmin) },
       ...place !== undefined && !keeps && { history: { ...place, sent: [], dropped: [] } }
     }
     // the request only waits from here on: the run is in a separate trace

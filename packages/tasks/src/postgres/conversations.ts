@@ -159,7 +159,7 @@ export class Conversations implements ConversationTable {
 
   async answer (task: string, n: number, attempt: number, answer: string | null, content: string): Promise<void> {
     const [row] = await this.#connection.run<{ owner: string }>(this.#sql.answer, [task, n, attempt, answer, content, this.#connection.now()], 'answer a turn')
-    if (row !== undefined && isCounted(content.length + (answer?.length ?? 0))) await this.#trim(this.#connection, row.owner)
+    if (row !== undefined && isCounted(row.owner, this.#limits, { bytes: content.length + (answer?.length ?? 0) })) await this.#trim(this.#connection, row.owner)
   }
 
   async rename ({ owner, vac, id }: ConversationKey, title: string): Promise<boolean> {
@@ -181,7 +181,7 @@ export class Conversations implements ConversationTable {
     if (row === undefined) return false
     await this.#addTurns(session, turns.map(({ id, question, answer, content, state, created_at: at, ended_at: endedAt }, i) =>
       ({ conversation: row.key, seq: i + 1, id, task: null, taskOwner: null, n: 0, question, answer, content, state, at, endedAt })))
-    if (isCounted(bytes)) await this.#trim(session, owner)
+    if (isCounted(owner, this.#limits, { conversations: 1, bytes })) await this.#trim(session, owner)
     return true
   }
 
@@ -202,7 +202,7 @@ export class Conversations implements ConversationTable {
       await session.run(this.#sql.dropFirst, [key, turns - this.#limits.maxTurns])
       await session.run(this.#sql.recount, [key])
     }
-    if (isCounted(bytes)) await this.#trim(session, owner)
+    if (isCounted(owner, this.#limits, { conversations: turns === 1 ? 1 : 0, bytes })) await this.#trim(session, owner)
   }
 
   async #trim (session: Session, owner: string): Promise<void> {

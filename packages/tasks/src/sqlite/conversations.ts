@@ -126,7 +126,7 @@ export class Conversations {
     const bytes = content.length + (answer?.length ?? 0)
     this.#sql.grow.run(at, bytes, found.conversation)
     const owner = this.#sql.owned.get<{ owner: string }>(found.conversation)?.owner
-    if (owner !== undefined && isCounted(bytes)) this.trim(owner)
+    if (owner !== undefined && isCounted(owner, this.#limits, { bytes })) this.trim(owner)
   }
 
   rename ({ owner, vac, id }: ConversationKey, title: string, at: number): boolean {
@@ -150,7 +150,7 @@ export class Conversations {
     for (const [i, { id, question, answer, content, state, created_at: createdAt, ended_at: endedAt }] of turns.entries()) {
       this.#sql.addTurn.run(key, i + 1, id, null, null, 0, question, answer, content, state, createdAt, endedAt)
     }
-    if (isCounted(bytes)) this.trim(owner)
+    if (isCounted(owner, this.#limits, { conversations: 1, bytes })) this.trim(owner)
     return true
   }
 
@@ -172,7 +172,7 @@ export class Conversations {
       this.#sql.dropFirst.run(key, key, turns - this.#limits.maxTurns)
       this.#sql.recount.run(key, key)
     }
-    if (owner !== undefined && isCounted(bytes)) this.trim(owner)
+    if (owner !== undefined && isCounted(owner, this.#limits, { conversations: turns === 1 ? 1 : 0, bytes })) this.trim(owner)
   }
 
   #dropFrom (conversation: PreparedTurn, from: number): void {

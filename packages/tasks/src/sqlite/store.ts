@@ -197,8 +197,9 @@ class SqliteTaskStore implements TaskStore {
     let counted = false
     const fold = newFold(prepared, place?.claim)
     const record = fold.record()
-    // a turn may be refused, and its handler reads the turns before it
-    const isNew = idem === null && task.id === undefined && turn === undefined
+    // a turn may be refused, and its handler reads the turns before it, unless the service begins the conversation
+    const isFirst = turn === undefined || (task.contextId === undefined && !turn.isExclusive && turn.earlier.length === 0)
+    const isNew = idem === null && task.id === undefined && isFirst
     let attempt: Promise<TaskRecord | undefined> | undefined
     try {
       const written = commit.write(() => {

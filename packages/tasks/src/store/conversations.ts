@@ -13,9 +13,8 @@ const MAX_PAGE_TURNS = 50
 const MAX_PAGE_CHARS = 2 * 1024 * 1024
 /** Conversations that one transaction deletes. */
 export const DELETED_AT_ONCE = 50
-/** One write of this many counts what its owner has. */
-const COUNTED = 16
-const COUNTED_BYTES = 4 * 1024 * 1024
+/** How often what an owner has is counted, on average, while it writes as much as it may have. */
+const COUNTS = 16
 /** How much more the owner of unknown callers may have, who stands for many. */
 const CROWD = 10
 
@@ -139,10 +138,13 @@ export function ownerLimits (owner: string, { maxConversations, maxConversationB
 }
 
 /**
- * Whether to count what an owner has, after a write of so many bytes. Counting reads a row for each conversation, so it
- * is done at random: nothing that a caller knows avoids it.
+ * Whether to count what an owner has after a write: counting reads a row for each conversation. It is done at random,
+ * so that nothing that a caller knows avoids it.
  */
-export function isCounted (bytes: number): boolean { return Math.random() < 1 / COUNTED + bytes / COUNTED_BYTES }
+export function isCounted (owner: string, limits: ConversationLimits, written: { readonly conversations?: number, readonly bytes: number }): boolean {
+  const { conversations, bytes } = ownerLimits(owner, limits)
+  return Math.random() < COUNTS * ((written.conversations ?? 0) / conversations + written.bytes / bytes)
+}
 
 /** Conversations in the tables `conversation` and `turn`. `opened` throws while the store is not open. */
 export function conversationRecords (opened: () => ConversationTable): ConversationRecords {
