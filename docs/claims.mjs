@@ -8,8 +8,6 @@ import { LEGACY_REVISIONS, MODERN_REVISIONS, UI_EXTENSION } from '@polyvac/mcp-p
 import { sourcesOfPackages } from './attribution.mjs'
 import { limits } from './limits.mjs'
 
-import { routes } from './denials.mjs'
-
 const root = new URL('..', import.meta.url)
 const read = path => readFileSync(new URL(path, root), 'utf8')
 const exists = path => existsSync(new URL(path, root))

@@ -107,7 +107,7 @@ class StoredConversations implements Conversations {
     const id = named === undefined || access === 'none' ? newConversationId() : named
     const key = { owner, vac, id }
     const place = { owner, vac, conversation: id, question, sent, isExclusive }
-    const isNew = id !== named || (sent.length > 0 || access === 'existing') && await this.#records.get(key) === undefined
+    const isNew = id !== named || ((sent.length > 0 || access === 'existing') && await this.#records.get(key) === undefined)
     if (!isNew) return sendsAll === true && sent.length > 0 ? { ...place, ...await this.#editOf(key, sent, question) } : place
     if (access === 'existing') throw new NoSuchConversationError()
     return place

@@ -67,7 +67,7 @@ export const ConversationTitle = Type.Object({
 
 const nullable = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 
-/** Body of POST /vac/<vector_name>/conversations: an export. Only questions are required, for those of other services. */
+/** Body of POST /vac/<vector_name>/conversations: an export, of which only the questions are required. */
 export const ConversationImport = Type.Object({
   id: nullable(ConversationId),
   title: nullable(Type.String({ maxLength: 10_000 })),
