@@ -13,6 +13,7 @@ import { REFERRING, SPA } from '../packages/documents/test/fixtures/conversation
 import { memoryOf } from '../packages/documents/test/fixtures/folder.js'
 import { fakeOpenai } from '../packages/documents/test/fixtures/openai-server.js'
 import { openPostgresStore, taskDatabase } from '../packages/tasks/test/fixtures/postgres-store.js'
+import { openStore } from '../packages/tasks/test/fixtures/store.js'
 import { until } from './fixtures/until.js'
 import './fixtures/timeout.mjs'
 
@@ -39,7 +40,7 @@ const agent: Interpreter = async function * (question, _vac, history, { signal, 
 interface Settings {
   readonly conversations?: boolean
   readonly runs?: boolean
-  /** Without: nobody is known. */
+  /** Without: no caller is known. */
   readonly authenticated?: boolean
   readonly steps?: 'all' | 'names' | 'off'
   readonly interpreter?: Interpreter
@@ -140,7 +141,7 @@ test('the same in PostgreSQL', async t => {
   await conversationWith(t, await serviceOn(t, await openPostgresStore(t, { url: await taskDatabase(t) })))
 })
 
-test('a chat_history beside an id is refused, an empty one is not, and an id has a form', async t => {
+test('a chat_history next to an id is refused, an empty one is not, and an id has a form', async t => {
   const { send, ask } = await serve(t)
   for (const url of ['/vac/docs', '/vac/streaming/docs', '/vac/streaming/docs/sse']) {
     const response = await send('POST', url, { user_input: 'q', conversation_id: 'tea', chat_history: [['a', 'b']] })
@@ -158,7 +159,7 @@ test('a chat_history beside an id is refused, an empty one is not, and an id has
   }
 })
 
-test('the interpreter gets the latest 50 turns and 256 Ki characters, whole turns, and the answer says how many were left out', async t => {
+test('the interpreter gets the latest 50 turns and 256 Ki characters, whole turns, and the answer has the number of those left out', async t => {
   const { send, ask } = await serve(t)
   const turns = Array.from({ length: 60 }, (_, i) => ({ question: `q${i}`, answer: `a${i}` }))
   await send('POST', '/vac/docs/conversations', { id: 'many', turns })
@@ -373,7 +374,7 @@ test('steps of turns are those that the VAC and the scope let their reader see',
 })
 
 test('turns outlive their runs', async t => {
-  const { ask, read, send } = await serve(t, {}, { path: ':memory:', ttlMs: 0, purgeMs: 50 })
+  const { ask, read, send } = await serviceOn(t, await openStore(t, { path: ':memory:', ttlMs: 0 }))
   const { headers } = await send('POST', '/vac/docs', { user_input: 'one', conversation_id: 'tea' })
   await until(async () => (await send('GET', `/vac/docs/runs/${String(headers['x-run-id'])}`)).statusCode === 404, 'the run is purged')
   t.match((await read('tea')).turns, [{ question: 'one', answer: 'You asked: one', state: 'completed' }])

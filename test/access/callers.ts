@@ -77,6 +77,8 @@ export const THINGS = {
   /** A run of the VAC, the conversation of one in progress, and an idempotency key of an answer. */
   run: { isOwned: true, scopes: OF_VAC },
   conversation: { isOwned: true, scopes: OF_VAC },
+  /** A conversation under an id of the service. */
+  storedConversation: { isOwned: true, scopes: OF_VAC },
   /** A conversation under an id that alice made: other owners have others under the same id. */
   namedConversation: { isOwned: true, scopes: OF_VAC },
   runKey: { isOwned: true, isMade: true, scopes: OF_VAC },

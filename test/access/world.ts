@@ -96,7 +96,8 @@ export class World {
       case 'toolTask': return await this.#toolTask(state)
       case 'farTask': return await this.#farTask(state)
       case 'run': return await this.#run(state)
-      case 'conversation': return await this.#conversation(undefined)
+      case 'conversation': return target((await this.#ask({ user_input: 'wait', background: true })).conversation_id)
+      case 'storedConversation': return await this.#conversation(undefined)
       case 'namedConversation': return await this.#conversation(randomUUID())
       case 'runKey': {
         const key = randomUUID()
@@ -153,11 +154,11 @@ export class World {
     return target(id, { conversation }, read)
   }
 
-  /** A conversation with an answer in progress. */
+  /** A conversation with an answer. */
   async #conversation (named: string | undefined): Promise<Target> {
-    const { conversation_id: id, run_id: run } = await this.#ask({ user_input: 'wait', background: true, conversation_id: named })
+    const { conversation_id: id, run_id: run } = await this.#ask({ user_input: 'hello', background: true, conversation_id: named })
     const read = async (path: string): Promise<Json> => await this.#json({ method: 'GET', path: `/vac/${VAC}/${path}` })
-    await until(async () => (await read(`runs/${run}`)).state === 'running', 'a run is running')
+    await until(async () => (await read(`runs/${run}`)).state === 'completed', 'a run is completed')
     return target(id, {}, async () => await read(`conversations/${id}`))
   }
 

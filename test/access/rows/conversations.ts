@@ -10,7 +10,7 @@ const rename = { method: 'PATCH', body: { title: 'renamed' } }
 const changes: readonly State[] = ['completed']
 
 /** Conversations by id: of the service, and under ids that callers make. */
-export const conversationRows: readonly Row[] = rowsOf({ protocol: 'conversations', thing: 'conversation' }, [
+export const conversationRows: readonly Row[] = rowsOf({ protocol: 'conversations', thing: 'storedConversation' }, [
   { route: 'GET /vac/:vector_name/conversations', kind: 'list', make: () => ({ method: 'GET', path: `${all}?limit=100` }) },
   { route: 'GET /vac/:vector_name/conversations', about: 'name of the VAC', thing: 'vac', make: name => ({ method: 'GET', path: `/vac/${name}/conversations` }) },
   { route: 'POST /vac/:vector_name/conversations', thing: 'vac', make: name => ({ path: `/vac/${name}/conversations`, body: { turns } }) },
@@ -30,7 +30,7 @@ export const conversationRows: readonly Row[] = rowsOf({ protocol: 'conversation
   ...rowsOf({ thing: 'namedConversation' }, [
     { route: 'GET /vac/:vector_name/conversations/:conversation_id', about: 'an id of its caller', make: at('') },
     { route: 'DELETE /vac/:vector_name/conversations/:conversation_id', about: 'an id of its caller', changes, make: at('', { method: 'DELETE' }) },
-    { route: 'POST /vac/:vector_name', about: 'with an id of its caller', make: id => ({ path: `/vac/${VAC}`, body: { ...question, conversation_id: id } }) },
-    { route: 'POST /vac/:vector_name/conversations', about: 'an export with an id of its caller', make: id => ({ path: all, body: { id, turns } }) }
+    { route: 'POST /vac/:vector_name', about: 'with an id of its caller', isSilent: true, make: id => ({ path: `/vac/${VAC}`, body: { ...question, conversation_id: id } }) },
+    { route: 'POST /vac/:vector_name/conversations', about: 'an export with an id of its caller', isSilent: true, make: id => ({ path: all, body: { id, turns } }) }
   ])
 ])

@@ -46,7 +46,8 @@ export type Conversation = Static<typeof Conversation>
 
 /** Answer of GET /vac/<vector_name>/conversations. */
 export const ConversationList = Type.Object({
-  conversations: Type.Array(ConversationHead), next_cursor: Type.Optional(Type.String())
+  // an `$id` within another schema would be a reference that the document has not
+  conversations: Type.Array(Type.Object(ConversationHead.properties, { title: 'ConversationHead' })), next_cursor: Type.Optional(Type.String())
 }, { $id: 'ConversationList', title: 'ConversationList' })
 export type ConversationList = Static<typeof ConversationList>
 
@@ -67,7 +68,7 @@ export const ConversationTitle = Type.Object({
 
 const nullable = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 
-/** Body of POST /vac/<vector_name>/conversations: an export, from here or elsewhere. Only questions are required. */
+/** Body of POST /vac/<vector_name>/conversations: an export, of which only the questions are required. */
 export const ConversationImport = Type.Object({
   id: nullable(ConversationId),
   title: nullable(Type.String({ maxLength: 10_000 })),
