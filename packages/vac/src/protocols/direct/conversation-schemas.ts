@@ -46,7 +46,8 @@ export type Conversation = Static<typeof Conversation>
 
 /** Answer of GET /vac/<vector_name>/conversations. */
 export const ConversationList = Type.Object({
-  conversations: Type.Array(ConversationHead), next_cursor: Type.Optional(Type.String())
+  // an `$id` within another schema would be a reference that the document has not
+  conversations: Type.Array(Type.Object(ConversationHead.properties, { title: 'ConversationHead' })), next_cursor: Type.Optional(Type.String())
 }, { $id: 'ConversationList', title: 'ConversationList' })
 export type ConversationList = Static<typeof ConversationList>
 
