@@ -46,8 +46,9 @@ export type Step = { [Kind in StepKind]: StepOf<Kind> }[StepKind]
 
 export const STEP_KINDS = Object.keys(STEPS) as readonly StepKind[]
 
+// without an `$id`: within another schema it would be a reference that the OpenAPI document has not
 /** A step of an answer, as its reader may see it. */
-export const Step = Type.Unsafe<Step>(Type.Union(STEP_KINDS.map(kind => Type.Object({ [kind]: STEPS[kind] })), { $id: 'Step', title: 'Step' }))
+export const Step = Type.Unsafe<Step>(Type.Union(STEP_KINDS.map(kind => Type.Object({ [kind]: STEPS[kind] })), { title: 'Step' }))
 
 /** The kind of a step. */
 export function stepKind (step: Step): StepKind {
