@@ -1,5 +1,5 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import type { Answer, ChatTurn, Chunk, Conversation, ConversationExport, ConversationHead, Run, Step, Vac } from '@polyvac/core'
+import type { Answer, ChatTurn, Chunk, Conversation, ConversationExport, ConversationHead, Run, Step, TurnHistory, TurnQuestion, Vac } from '@polyvac/core'
 import type { ExposedVacs, Failure, MemorySearchInput, RunQuery, Text } from '@polyvac/core/protocol'
 import { Type, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -93,6 +93,8 @@ export interface CallerConversations {
   rename (vac: string, id: string, title: string): Promise<ConversationHead>
   delete (vac: string, id: string): Promise<void>
   import (vac: string, conversation: ConversationExport): Promise<ConversationHead>
+  /** What was said before a question that is not kept. */
+  historyFor (question: TurnQuestion): Promise<TurnHistory>
 }
 
 /** The runs of a caller. What does not exist for the caller fails with RUN_NOT_FOUND (404). */

@@ -35,6 +35,7 @@ export function callerConversations (served: Served, request: FastifyRequest): C
     get: async (...args) => await conversations.get(caller, ...args),
     rename: async (...args) => await conversations.rename(caller, ...args),
     delete: async (...args) => { await conversations.delete(caller, ...args) },
-    import: async (...args) => await conversations.import(caller, ...args)
+    import: async (...args) => await conversations.import(caller, ...args),
+    historyFor: async question => await conversations.historyAt(await conversations.place(caller, question))
   }
 }

@@ -9,11 +9,11 @@ import { sendFrames } from './send-frames.js'
 import type { Served } from './served.js'
 
 /**
- * Whether the answer of a question is a run: its request asks for one, names a conversation, or may be repeated.
+ * Whether the answer of a question is a run: its request asks for one, is kept in a conversation, or may be repeated.
  * Without runs a key means nothing, as in services that do not know the header.
  */
-export function isDurable ({ runs }: Served, request: FastifyRequest, { background, conversation }: Asked): boolean {
-  return background !== undefined || conversation !== undefined || (runs !== undefined && keyOf(request) !== undefined)
+export function isDurable ({ runs }: Served, request: FastifyRequest, { background, conversation, store }: Asked): boolean {
+  return background !== undefined || (conversation !== undefined && store !== false) || (runs !== undefined && keyOf(request) !== undefined)
 }
 
 /**
