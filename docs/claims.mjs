@@ -61,6 +61,7 @@ export const restrictions = [
   ['docs/explain/threats.md', 'and sends no CORS headers by default'],
   ['docs/explain/threats.md', 'have no default password'],
   ['docs/guides/a2a-versions.md', 'so a VAC of that name cannot be the first part of a path'],
+  ['docs/guides/a2a-versions.md', 'nothing is kept under an id', () => inSources("conversationAccess(caller, contextId) === 'none'", 'packages/runs/')],
   ['docs/guides/a2a-versions.md', 'does not list is refused'],
   ['docs/guides/a2a-versions.md', 'is the same for only one of them'],
   ['docs/guides/authentication.md', 'the credentials that it lacks end all the same'],
