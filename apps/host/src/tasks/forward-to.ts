@@ -4,6 +4,13 @@
  */
 export function forwardTo<T extends object> (inner: () => T | Promise<T>): T {
   return new Proxy({} as T, {
-    get: (_target, name) => async (...args: unknown[]) => await ((await inner())[name as keyof T] as (...args: unknown[]) => unknown).apply(await inner(), args)
+    get: (_target, name) => {
+      // an object with it would be a promise to those who await it
+      if (name === 'then') return undefined
+      return async (...args: unknown[]) => {
+        const object = await inner()
+        return await (object[name as keyof T] as (...args: unknown[]) => unknown).apply(object, args)
+      }
+    }
   })
 }
