@@ -89,7 +89,7 @@ tap.teardown(async () => { await opened?.close() })
 
 const MAX_TIMER_MS = 2 ** 31 - 1
 /** Times for which no timer waits: ages, and times that are reported to clients. */
-const AGES = ['ttlMs', 'deadAfterMs', 'inputMs', 'inputTtlMs', 'sessionTtlMs', 'stateTtlMs', 'taskInputMs', 'taskTtlMs', 'taskPollMs', 'listTtlMs']
+const AGES = ['conversationTtlMs', 'ttlMs', 'deadAfterMs', 'inputMs', 'inputTtlMs', 'sessionTtlMs', 'stateTtlMs', 'taskInputMs', 'taskTtlMs', 'taskPollMs', 'listTtlMs']
 
 /** What no number option of a range may take. */
 function badNumbers ({ min, max, integer }: NonNullable<OptionRule['range']>): unknown[] {
