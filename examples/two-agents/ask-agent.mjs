@@ -9,7 +9,9 @@ const clients = new Map()
 /** Yields the other agent's answer while it is produced. When `signal` aborts, its task is canceled there, too. */
 export async function * askAgent (url, text, { contextId, signal }) {
   const client = await clientOf(url)
-  const message = Message.fromJSON({ messageId: randomUUID(), role: 'ROLE_USER', contextId, parts: [{ text }] })
+  // an id of this service is unknown to the other one, which takes an id that its caller has made
+  const context = contextId && `for ${contextId}`
+  const message = Message.fromJSON({ messageId: randomUUID(), role: 'ROLE_USER', contextId: context, parts: [{ text }] })
   let id
   const cancel = () => { if (id !== undefined) client.cancelTask({ tenant: '', id, metadata: undefined }).catch(() => {}) }
   signal.addEventListener('abort', cancel, { once: true })
