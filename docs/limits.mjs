@@ -204,8 +204,6 @@ export const limits = {
     ['Time that a reader of a stream may take nothing', 'a2a: stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', 'a2a: STREAM_WAIT_TIME', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', 'core: BODY_BYTES', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `service.limits.body`, or `bodyLimit` of the plugin.'],
-    ['Earlier tasks of a conversation that become chat history', 'runs: MAX_EARLIER_TASKS', 'tasks', 'Older ones are left out.'],
-    ['Characters of them', 'runs: MAX_EARLIER_CHARS', 'characters', 'Older tasks are left out.'],
     ['Artifacts of one answer', 'runs: MAX_ARTIFACTS', 'artifacts', 'The task fails with `VAC_INVALID_RESULT`.'],
     ['Extensions that one request may name', 'a2a: MAX_EXTENSIONS', 'extensions', '`A2A_INVALID_PARAMS`.'],
     ['Agent cards that are kept ready', 'a2a: MAX_RENDERED_CARDS', 'cards', 'All are dropped, and each is made again when it is requested.'],

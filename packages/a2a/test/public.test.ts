@@ -3,7 +3,7 @@ import { until } from '../../../test/fixtures/until.js'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import type { LightMyRequestResponse } from 'fastify'
 import { MAX_ARTIFACTS } from '../../runs/src/outcome/artifacts.js'
-import { MAX_EARLIER_CHARS, MAX_EARLIER_TASKS } from '../../runs/src/conversation/earlier-turns.js'
+import { MAX_HISTORY_CHARS, MAX_HISTORY_TURNS } from '../../runs/src/conversation/stored-conversations.js'
 import { IDEMPOTENT_SEND } from '../src/protocol/extensions.js'
 import { MAX_EXTENSIONS } from '../src/protocol/request-headers.js'
 import type { A2aOptions } from '../src/index.js'
@@ -85,11 +85,11 @@ test('the earlier turns of a context become the chat history, those of one VAC a
   t.match(reported(await result(served, 'message/send', { message: { ...older, metadata: { ...older.metadata, skillId: 'vac_query_docs' } } }, { version: '' })).history, [{ content: 'one' }, {}, { content: 'two' }, {}, { content: 'three' }, {}], 'in 0.3 alike')
   t.strictSame(reported(await send(served, { parts: [{ text: 'alone' }] }, { tenant: 'docs' })).history, [])
 
-  const long = 'x'.repeat(MAX_EARLIER_CHARS)
+  const long = 'x'.repeat(MAX_HISTORY_CHARS)
   await result(served, 'SendMessage', { tenant: 'docs', message: message('echo', { contextId: 'long', parts: [{ text: long }] }) })
   t.strictSame(reported(await send(served, { contextId: 'long' }, { tenant: 'docs' })).history, [], 'a turn past the bound is left out')
-  for (let n = 0; n < MAX_EARLIER_TASKS + 2; n++) await result(served, 'SendMessage', { tenant: 'docs', message: message('message', { contextId: 'many', parts: [{ text: String(n) }] }) })
-  t.ok(reported(await send(served, { contextId: 'many' }, { tenant: 'docs' })).history.length <= 2 * MAX_EARLIER_TASKS)
+  for (let n = 0; n < MAX_HISTORY_TURNS + 2; n++) await result(served, 'SendMessage', { tenant: 'docs', message: message('message', { contextId: 'many', parts: [{ text: String(n) }] }) })
+  t.ok(reported(await send(served, { contextId: 'many' }, { tenant: 'docs' })).history.length <= 2 * MAX_HISTORY_TURNS)
 })
 
 test('a question back is answered in the other version, and in that of the description', async t => {

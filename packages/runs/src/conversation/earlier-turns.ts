@@ -3,25 +3,21 @@ import { findSkill, type ExposedVacs } from '@polyvac/core/plugin'
 import { waitingStates, type TaskMessage, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import { ARTIFACTS } from '../outcome/artifact-names.js'
 import { questionText } from './messages.js'
-
-/** Earlier tasks of a conversation that the interpreter gets, the latest ones. */
-export const MAX_EARLIER_TASKS = 50
-/** Characters of them: a long conversation loses its beginning, and stays fast. */
-export const MAX_EARLIER_CHARS = 256 * 1024
+import { MAX_HISTORY_CHARS, MAX_HISTORY_TURNS } from './stored-conversations.js'
 
 /** The turns of the conversation before `task`: those of the VAC's answered tasks in the same context. */
 export async function earlierTurns (tasks: TaskStore, vacs: ExposedVacs, task: Pick<TaskRecord, 'id' | 'owner' | 'contextId' | 'createdAt' | 'skill'>): Promise<ChatTurn[]> {
   const { id, owner, contextId, createdAt, skill } = task
   if (contextId === undefined) return []
   const vac = findSkill(vacs, skill)?.vac.name
-  const query = { contextId, states: ['completed' as const, ...waitingStates], limit: MAX_EARLIER_TASKS }
+  const query = { contextId, states: ['completed' as const, ...waitingStates], limit: MAX_HISTORY_TURNS }
   const turns: ChatTurn[] = []
   let chars = 0
   for (const earlier of (await tasks.list(owner, query)).tasks) {
     if (earlier.id === id || earlier.createdAt > createdAt || findSkill(vacs, earlier.skill)?.vac.name !== vac) continue
     const more = turnsOf(earlier)
     chars += more.reduce((sum, { content }) => sum + content.length, 0)
-    if (chars > MAX_EARLIER_CHARS) break
+    if (chars > MAX_HISTORY_CHARS) break
     turns.unshift(...more)
   }
   return turns

@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { NoSuchConversationError } from '../errors.js'
 import { runsOwner } from '../run-owner.js'
 import { runStateOf } from '../run-states.js'
+import { removeTask } from '../tasks/remove-task.js'
 import { placeOfQuestion, turnsOfHistory } from './sent-history.js'
 
 /** Turns, pairs of question and answer, that an interpreter gets, the latest ones. */
@@ -71,7 +72,7 @@ class StoredConversations implements Conversations {
     const { key } = await this.#find(caller, vac, id)
     for (let before: number | undefined; ;) {
       const turns = await this.#records.turns(key, { before, limit: DELETED_TURNS })
-      for (const { task } of turns) if (task !== undefined) await this.#remove(task)
+      for (const { task } of turns) if (task !== undefined) await removeTask(this.#tasks, task)
       before = turns.at(-1)?.number
       if (before === undefined) break
     }
@@ -79,15 +80,10 @@ class StoredConversations implements Conversations {
     const runs = { contextId: id, skills: [SKILLS.stream.prefix + vac], limit: DELETED_TURNS }
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
       const page = await this.#tasks.list(runsOwner(caller.principal?.owner), { ...runs, cursor })
-      for (const task of page.tasks) await this.#remove(task)
+      for (const task of page.tasks) await removeTask(this.#tasks, task)
       cursor = page.nextCursor
     }
     await this.#records.delete(key)
-  }
-
-  async #remove ({ owner, id }: { readonly owner: string, readonly id: string }): Promise<void> {
-    await this.#tasks.cancel(owner, id)
-    await this.#tasks.delete(owner, id)
   }
 
   async import (caller: RunCaller, vac: string, { id, title, turns }: ConversationExport): Promise<ConversationHead> {

@@ -6,7 +6,7 @@ import type { TaskRecord } from '@polyvac/tasks'
 export interface TurnMetadata {
   /** Whether the task is a turn of a conversation, with what the readers of the conversation see of steps. */
   readonly isTurn?: true
-  /** Whether it is the first turn of its conversation, so that there is no history to read. */
+  /** Whether the task begins the conversation: then the worker reads no history. */
   readonly begins?: true
   readonly turnSteps?: StepView | undefined
   /** The conversation that a task reads, and is not kept in. */

@@ -7,6 +7,7 @@ import {
 import { isTaskError, type CreatedTask, type NewTask, type TaskHead, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
 import { createHash, randomUUID } from 'node:crypto'
 import { CallerTasks } from '../tasks/caller-tasks.js'
+import { removeTask } from '../tasks/remove-task.js'
 import { conversationsIn, turnAt } from '../conversation/stored-conversations.js'
 import { ConversationsNotKeptError, IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from '../errors.js'
 import { runItems } from './run-items.js'
@@ -127,7 +128,7 @@ class StoredRuns implements OwnRuns {
     }, place)
     const { task } = created
     if (created.created && keeps && place !== undefined) {
-      for (const { owner, id } of place.dropped ?? []) await this.#remove(owner, id)
+      for (const dropped of place.dropped ?? []) await removeTask(this.#tasks, dropped)
       if (other === 'supersede') await this.#supersede(place, task)
     }
     return { run: viewRun(task), isNew: created.created, settle: async signal => await this.#settle(created, signal) }
@@ -218,12 +219,7 @@ class StoredRuns implements OwnRuns {
   }
 
   async delete (caller: RunCaller, vac: string, id: string): Promise<void> {
-    await this.#remove((await this.#find(caller, vac, id)).owner, id)
-  }
-
-  async #remove (owner: string, id: string): Promise<void> {
-    await this.#tasks.cancel(owner, id)
-    await this.#tasks.delete(owner, id)
+    await removeTask(this.#tasks, await this.#find(caller, vac, id))
   }
 
   async continue (caller: RunCaller, vac: string, id: string, text: string): Promise<Run> {

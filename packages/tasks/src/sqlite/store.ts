@@ -10,7 +10,7 @@ import { canceledBody, inputBody } from '../log/event-bodies.js'
 import { checkSize } from '../execution/executor.js'
 import type { Health } from '../store/health.js'
 import { GroupCommit } from './group-commit.js'
-import { conversationRecords } from '../store/conversations.js'
+import { conversationRecords, type ConversationTable } from '../store/conversations.js'
 import { Conversations, conversationTable } from './conversations.js'
 import { endWaiting } from './end-waiting.js'
 import { fileHealth } from './health.js'
@@ -42,6 +42,7 @@ const FILE_MS = 1_000
 
 interface Opened extends StoreContext {
   readonly talks: Conversations
+  readonly conversations: ConversationTable
   readonly pages: TaskPages
   readonly push: PushConfigs
   readonly purge: Purge
@@ -70,7 +71,7 @@ export function sqliteStoreWith (bounds: Partial<SqliteBounds>, options: SqliteT
 
 class SqliteTaskStore implements TaskStore {
   readonly signIns = signInRecords(() => this.#now)
-  readonly conversations = conversationRecords(() => conversationTable(this.#now.commit, this.#now.talks))
+  readonly conversations = conversationRecords(() => this.#now.conversations)
   readonly #settings: SqliteSettings
   readonly #workers: Workers
   #opening: Promise<void> | undefined
@@ -104,6 +105,7 @@ class SqliteTaskStore implements TaskStore {
       const commit = new GroupCommit(database)
       const purge = new Purge(database, ranges, usage, commit, settings)
       await purge.count()
+      const talks = new Conversations(database, settings)
       const opened: Opened = {
         settings,
         database,
@@ -112,7 +114,8 @@ class SqliteTaskStore implements TaskStore {
         readers: new Readers(),
         nudge: waiting => { if (waiting === true) this.#workers.queued(); else this.#workers.nudge() },
         pages: new TaskPages(database),
-        talks: new Conversations(database, settings),
+        talks,
+        conversations: conversationTable(commit, talks),
         push: new PushConfigs(database),
         purge,
         usage,
