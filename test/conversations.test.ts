@@ -16,6 +16,7 @@ import { openPostgresStore, taskDatabase } from '../packages/tasks/test/fixtures
 import { openStore } from '../packages/tasks/test/fixtures/store.js'
 import { until } from './fixtures/until.js'
 import './fixtures/timeout.mjs'
+import { changeText } from './fixtures/change-text.mjs'
 
 type Json = Record<string, any>
 
@@ -292,7 +293,7 @@ test('an id of the service that another owner has is answered byte for byte like
   const started = await send('POST', '/vac/docs', { user_input: 'hers', background: true })
   const { conversation_id: id } = started.json()
   t.match(id, SERVICE_ID)
-  const unknown = `${id.slice(0, -2)}${id.endsWith('AA') ? 'BA' : 'AA'}`
+  const unknown = changeText(id)
   const requests = (id: string): ReadonlyArray<readonly ['GET' | 'POST' | 'PATCH' | 'DELETE', string, object?]> => [
     ...ofConversation(id),
     ['POST', '/vac/docs', { user_input: 'q', conversation_id: id }],

@@ -5,6 +5,7 @@ import { jsonOf, modern, rpc } from './client.mjs'
 import { configuration, upstream } from './host.mjs'
 import { checkMatrix } from './matrix.mjs'
 import { NotesServer } from './notes-server.mjs'
+import { changeText } from '../../test/fixtures/change-text.mjs'
 
 const alice = { authorization: 'alice' }
 const bob = { authorization: 'bob' }
@@ -98,7 +99,7 @@ export const group = {
         const started = await begin(context, alice)
         const other = new URLSearchParams(started.query)
         const without = new URLSearchParams(started.query)
-        other.set('state', `${other.get('state').slice(0, -3)}AAA`)
+        other.set('state', changeText(other.get('state')))
         without.delete('state')
         const seen = [
           await context.send({ path: `/mcp/sign-in${started.ticket}`, headers: bob }), await complete(context, started, bob),

@@ -2,6 +2,7 @@ import { LightAbort } from '@polyvac/core/plugin'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { bad, published, started, textOf, until } from './fixtures/app.js'
+import { changeText } from '../../../test/fixtures/change-text.mjs'
 
 const accept = (content: object): object => ({ action: 'accept', content })
 
@@ -15,7 +16,7 @@ test('a tool that asks is answered by a second call', async t => {
   const asked = await post(call)
   t.match(asked, { status: 202, body: { status: 'input_required', inputRequests: { 'input-1': { method: 'elicitation/create', params: { message: String, requestedSchema: { type: 'object' } } } }, requestState: /^v1\./ } })
   const { requestState } = asked.body
-  const tampered = `${requestState.slice(0, -3)}abc`
+  const tampered = changeText(requestState)
   t.match(await post({ ...call, requestState: tampered }), { status: 400, body: { code: 'MCP_INVALID_STATE' } })
   t.match(await post({ ...call, tool: 'echo', requestState }), { status: 400, body: { code: 'MCP_INVALID_STATE', error: /did not sign its requestState for this caller, server, tool/ } })
   t.match(await post({ ...call, requestState, inputResponses: { 'input-1': 'yes' } }), { status: 400, body: { code: 'BAD_REQUEST' } })

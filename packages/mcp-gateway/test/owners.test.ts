@@ -2,6 +2,7 @@ import Fastify from 'fastify'
 import { test } from 'tap'
 import { mcpGatewayPlugin } from '../src/index.js'
 import { bad, testedGateway, until, type TestedOptions } from './fixtures/app.js'
+import { changeText } from '../../../test/fixtures/change-text.mjs'
 
 interface Reply { readonly status: number, readonly retryAfter: unknown, readonly body: any, readonly bytes: string }
 
@@ -51,7 +52,7 @@ test('a parked call of another owner is answered byte for byte like one that was
   t.match(foreign, { status: 400, body: { code: 'MCP_INVALID_STATE' } })
   const forged = [
     (await stranger.call('bob', 'ask')).body.requestState, (await other.call('alice', 'ask')).body.requestState,
-    `${requestState.slice(0, -3)}AAA`, `v1.AAAA${requestState.slice(7)}`, requestState.slice(0, 20), 'v1..', 'never-issued', 'x'.repeat(1_000)
+    changeText(requestState), `v1.AAAA${requestState.slice(7)}`, requestState.slice(0, 20), 'v1..', 'never-issued', 'x'.repeat(1_000)
   ]
   for (const state of forged) t.equal((await resume('bob', state)).bytes, foreign.bytes, state.slice(0, 40))
   t.match(await resume('alice', requestState), { status: 200, body: { result: { content: [{ text: /bob/ }] } } }, 'the call still waits for alice')

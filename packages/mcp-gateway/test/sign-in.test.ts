@@ -6,6 +6,7 @@ import { withSignIn } from '../src/tool-source/sign-in.js'
 import { until } from '../../../test/fixtures/until.js'
 import { authorizationServer, Browser, protectedServer, type AuthorizationServer } from './fixtures/authorization-server.mjs'
 import { KEY, service, textOf, type Service } from './fixtures/sign-in-service.js'
+import { changeText } from '../../../test/fixtures/change-text.mjs'
 
 const grantsOf = ({ seen }: AuthorizationServer): number => seen.filter(({ method, url }) => method === 'POST' && url === '/token').length
 
@@ -139,7 +140,7 @@ test('a callback is refused for another browser, another owner, a changed or use
   const { browser, callback } = await begin()
   const state = new URL(callback).searchParams.get('state')!
   t.match(await new Browser().open(callback), { status: 400, text: /another browser began it/ })
-  const changed = callback.replace(state, `${state.slice(0, -2)}AA`)
+  const changed = callback.replace(state, changeText(state))
   t.match(await browser.open(changed), { status: 400, text: /was changed, or belongs to another caller/ })
   const answerTo = async (url: string): Promise<unknown> => {
     const response = await fetch(url, { headers: { 'x-owner': 'bob' } })
@@ -148,7 +149,7 @@ test('a callback is refused for another browser, another owner, a changed or use
   }
   t.strictSame(await answerTo(callback), await answerTo(changed), 'that of another owner is answered like one that does not exist')
   const { body: { details: { url: page } } } = await call('alice')
-  t.strictSame(await answerTo(page), await answerTo(page.replace(/..$/, 'AA')), 'the page, too')
+  t.strictSame(await answerTo(page), await answerTo(page.replace(/[^=]+$/, changeText)), 'the page, too')
   t.equal((await call('alice')).status, 401)
   t.match(await browser.open(callback), { status: 200 })
   t.match(await browser.open(callback), { status: 400, text: /was completed/ }, 'a second use of the state')

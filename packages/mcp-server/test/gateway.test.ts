@@ -8,6 +8,7 @@ import type { CallContext, ServerRequest, ToolSource } from '../src/index.js'
 import { fixtureSource } from './conformance-fixture/source.mjs'
 import { behind } from './fixtures/behind.js'
 import { LegacySession, messagesIn, modern, modernBody, modernHeaders, post, says, serve, sourceOf, Wire, type Reply, type Rpc } from './fixtures/wire.js'
+import { changeText } from '../../../test/fixtures/change-text.mjs'
 
 const EXTENSION = 'io.modelcontextprotocol/tasks'
 const able = { capabilities: { elicitation: {}, extensions: { [EXTENSION]: {} } } }
@@ -58,7 +59,7 @@ test('questions of an upstream server and their answers pass through unchanged i
   const last = { ...call('two'), inputResponses: { last: accepts('c') }, requestState: second.requestState }
   t.match((await modern(app, 'tools/call', last, { ...able, ...by('eve') })).json.error, { code: -32602, message: /did not issue/ })
   t.match((await modern(app, 'tools/call', { ...last, arguments: { other: 1 } }, able)).json.error, { code: -32602 })
-  t.match((await modern(app, 'tools/call', { ...last, requestState: `${String(second.requestState).slice(0, -2)}xx` }, able)).json.error, { code: -32602, message: /did not issue/ })
+  t.match((await modern(app, 'tools/call', { ...last, requestState: changeText(String(second.requestState)) }, able)).json.error, { code: -32602, message: /did not issue/ })
   t.match((await modern(app, 'tools/call', last, able)).json.result, { resultType: 'complete', content: [{ text: '[{"x":"a"},{"x":"b"},{"x":"c"}]' }] })
 })
 

@@ -2,6 +2,7 @@ import { SignedStates } from '@polyvac/core/plugin'
 import { test } from 'tap'
 import type { ServerRequest } from '../src/index.js'
 import { LegacySession, messagesIn, modern, modernBody, modernHeaders, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
+import { changeText } from '../../../test/fixtures/change-text.mjs'
 
 const form = (message: string): ServerRequest => ({ method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: { type: 'object', properties: { value: { type: 'string' } } } } })
 const accept = (value: string): object => ({ action: 'accept', content: { value } })
@@ -70,7 +71,7 @@ test('a requestState that is changed, expired or of another call is refused', as
   const forged = Buffer.from(JSON.stringify({ ...read, value: { first: accept('x'), second: accept('y') } })).toString('base64url')
   const expired = new SignedStates(stateKey).sign({}, ['ann', 'tools/call', ask({ title: 't' })], -1)
   for (const [what, state] of Object.entries({
-    tampered: `${String(version)}.${payload}.${mac.slice(0, -2)}AA`,
+    tampered: `${String(version)}.${payload}.${changeText(mac)}`,
     forged: `${String(version)}.${forged}.${mac}`,
     short: 'v1',
     empty: '',

@@ -5,6 +5,7 @@ import { until } from '../../../test/fixtures/until.js'
 import type { McpServerOptions, ToolSource } from '../src/index.js'
 import { MemoryLinks } from './fixtures/memory-link.js'
 import { eventsIn, initialize, LegacySession, messagesIn, modern, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
+import { changeText } from '../../../test/fixtures/change-text.mjs'
 
 type Test = Parameters<typeof serve>[0]
 
@@ -67,7 +68,7 @@ test('an id of another owner, a changed one and one of another key are unknown',
   const { a: stranger } = await replicas(t, basic, { authenticate, stateKey: 'x'.repeat(32) })
   const others = [
     await list(session.id, { authorization: 'bob' }),
-    await list(`${session.id.slice(0, -2)}AA`, ann),
+    await list(changeText(session.id), ann),
     await list((await LegacySession.open(stranger.app, { headers: ann })).id, ann)
   ]
   for (const { status, body } of others) t.strictSame({ status, body }, { status: 404, body: unknown.body })
