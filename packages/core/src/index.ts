@@ -9,7 +9,7 @@ export type {
   Conversation, ConversationExport, ConversationHead, Conversations, ConversationTurn, TurnHistory, TurnPlace, TurnQuestion, TurnTask
 } from './vac/conversations.js'
 export type { RunCaller, RunState } from './vac/run-caller.js'
-export type { NewRun, Run, RunItem, RunQuery, Runs, StartedRun } from './vac/runs.js'
+export type { NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTurn, StartedRun } from './vac/runs.js'
 export { isAnswer, isStep } from './vac/chunk.js'
 export { Step } from './vac/step.js'
 export type { InterpreterStep, StepKind, StepView } from './vac/step.js'

@@ -7,7 +7,7 @@ export { conversationAccess, conversationHeader, newConversationId } from './acc
 export { stepsFor } from './access/steps-for.js'
 export { askedBack } from './vac/answer.js'
 export { RUN_STATES, type RunCaller, type RunState } from './vac/run-caller.js'
-export type { NewRun, Run, RunItem, RunQuery, Runs, StartedRun } from './vac/runs.js'
+export type { NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTurn, StartedRun } from './vac/runs.js'
 export { MEMORY_DEFAULTS } from './vac/memory.js'
 export { vacInfo, sourceLines } from './vac/vac-info.js'
 export {

@@ -1,5 +1,5 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import type { Answer, ChatTurn, Chunk, Conversation, ConversationExport, ConversationHead, Run, Step, TurnHistory, TurnQuestion, Vac } from '@polyvac/core'
+import type { Answer, ChatTurn, Chunk, Conversation, ConversationExport, ConversationHead, Run, RunTurn, Step, TurnHistory, TurnQuestion, Vac } from '@polyvac/core'
 import type { ExposedVacs, Failure, MemorySearchInput, RunQuery, Text } from '@polyvac/core/protocol'
 import { Type, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -25,6 +25,8 @@ export interface ChatProtocol<Options extends TObject = TObject> {
   readonly list?: string
   /** The header of responses that has the id of the request. */
   readonly requestIdHeader?: string
+  /** Further headers of the response of a failure. */
+  errorHeaders? (failure: Failure): Readonly<Record<string, string>>
 }
 
 /** Schemas and description of a route. */
@@ -61,9 +63,12 @@ interface AskHead<Schema extends RouteSchema> extends RouteHead<Schema> {
  */
 export type ProtocolRoute =
   | ReadHead<RouteSchema> & { read (request: ChatRequest): Body | Promise<Body> }
-  | AskHead<RouteSchema> & { ask (request: ChatRequest): Asked }
-  | AskHead<RouteSchema> & { follow (request: ChatRequest): Followed }
+  | AskHead<RouteSchema> & { ask (request: ChatRequest): Asked | Promise<Asked> }
+  | AskHead<RouteSchema> & { follow (request: ChatRequest): Followed | Promise<Followed | WholeBody> }
   | RouteHead<RouteSchema> & { search (request: ChatRequest): Searched }
+
+/** The answer of a route that follows where its request asks for. */
+export interface WholeBody { readonly body: object }
 
 /** Undefined: 204, without a body. */
 type Body = object | undefined
@@ -82,6 +87,8 @@ export interface ChatRequest<Schema extends RouteSchema = RouteSchema> {
   vac (name: string): Vac
   /** The runs of the caller. @throws RUNS_NOT_CONFIGURED (501) where the plugin got none */
   readonly runs: CallerRuns
+  /** Whether the plugin got runs. */
+  readonly keepsRuns: boolean
   /** The conversations of the caller. @throws RUNS_NOT_CONFIGURED, CONVERSATIONS_NOT_KEPT (501) */
   readonly conversations: CallerConversations
 }
@@ -100,10 +107,19 @@ export interface CallerConversations {
 /** The runs of a caller. What does not exist for the caller fails with RUN_NOT_FOUND (404). */
 export interface CallerRuns {
   list (query: RunQuery): Promise<{ readonly runs: readonly Run[], readonly nextCursor?: string | undefined }>
-  get (vac: string, id: string): Promise<Run>
-  cancel (vac: string, id: string): Promise<Run>
-  delete (vac: string, id: string): Promise<void>
+  /** @param vac the name of its VAC; undefined for any that the caller may use, also below */
+  get (vac: string | undefined, id: string): Promise<Run>
+  cancel (vac: string | undefined, id: string): Promise<Run>
+  delete (vac: string | undefined, id: string): Promise<void>
+  /**
+   * Calls `add` with what a turn of a run has said until now, piece by piece as its log has it. Resolves to how the run
+   * failed; undefined where it has not.
+   */
+  replay (run: RunTurn, add: (item: Chunk | Restart) => void): Promise<Failure | undefined>
 }
+
+/** The text begins anew, after a crash. */
+export interface Restart { readonly restart: true }
 
 /** A question to a VAC, and the format of the answer. */
 export interface Asked {
@@ -121,11 +137,16 @@ export interface Asked {
   readonly conversation?: string | undefined
   /** Whether `history` is what the client has of the whole conversation; see `NewRun`. */
   readonly sendsAll?: boolean | undefined
+  /** Whether the answer is a run where the plugin has runs, also without a conversation. */
+  readonly isKept?: boolean | undefined
+  /** The answer that the question follows, and what the run keeps of the question; see `NewRun`. */
+  readonly previous?: RunTurn | undefined
+  readonly notes?: unknown
   /** False: the question and its answer are not kept in the conversation. */
   readonly store?: boolean | undefined
   /** Answers 202 at once, where the plugin has runs; the answer is a run that goes on without its reader. */
   readonly background?: Background | undefined
-  /** An answer that is kept goes on when its reader leaves, and is cancelled after so long without one, in ms. */
+  /** An answer that is kept goes on when its reader leaves, and is cancelled after so long without one, in ms; Infinity: never. */
   readonly unreadMs?: number | undefined
   /** Takes the run that the answer is, before it is formatted: its id and its times are those of the answer. */
   readonly identify?: ((run: Run) => void) | undefined
@@ -136,14 +157,19 @@ export interface Background {
   readonly toBody: (run: Run) => object
   /** The path of the run after the prefix of the protocol. */
   readonly toPath: (run: Run) => string
+  /** Default 202. */
+  readonly status?: 200
 }
 
 /** A run that its caller reads. */
 export interface Followed {
-  readonly vac: Vac
+  /** Undefined for any that the caller may use. */
+  readonly vac: Vac | undefined
   readonly id: string
   /** The number of the last event that the reader has; 0 for none. */
   readonly after: number
+  /** Only this turn, each piece of text as the log has it. */
+  readonly exactTurn?: number | undefined
   readonly format: StreamFormat
 }
 
@@ -151,6 +177,8 @@ export interface Followed {
 export interface WholeFormat {
   /** `steps`: those that the caller sees; undefined where it sees none. */
   readonly toBody: (answer: Answer, steps: readonly Step[] | undefined) => object
+  /** Takes all that comes before the answer, as a stream would. */
+  readonly add?: ((item: Chunk | Restart) => void) | undefined
 }
 
 /** The answer as a stream. */
@@ -167,9 +195,15 @@ export interface StreamFormat {
    * The text that takes back all text before it, which comes again after a crash. Undefined: a protocol that cannot do
    * that gets a new paragraph.
    */
-  readonly restart?: ((seq?: number) => string) | undefined
+  readonly restart?: ((seq?: number) => Text) | undefined
   /** The text after the last chunk. */
   readonly end?: string | undefined
+  /** The text before the first chunk of an event stream, after which a failure is one after the first byte. */
+  readonly open?: (() => string) | undefined
+  /** The keep-alive of an event stream. Default: a comment. */
+  readonly keepAlive?: (() => string) | undefined
+  /** Whether a run is encoded piece by piece as its log has it. Otherwise text that is there already is joined. */
+  readonly isExact?: boolean | undefined
   /** The text of a failure after the first byte, and the end. */
   readonly toFailure: (failure: Failure) => string
   /** Longest silence in ms, after which a comment is sent; 0 for none. Default: `keep_alive` of the protocol. */
@@ -190,13 +224,13 @@ export function readRoute<const Schema extends RouteSchema> (
 
 /** A route that reads a run from its beginning or from a cursor. */
 export function followRoute<const Schema extends RouteSchema> (
-  route: AskHead<Schema> & { follow (request: ChatRequest<Schema>): Followed }): ProtocolRoute {
+  route: AskHead<Schema> & { follow (request: ChatRequest<Schema>): Followed | Promise<Followed | WholeBody> }): ProtocolRoute {
   return route as ProtocolRoute
 }
 
 /** A route that asks a VAC. */
 export function askRoute<const Schema extends RouteSchema> (
-  route: AskHead<Schema> & { ask (request: ChatRequest<Schema>): Asked }): ProtocolRoute {
+  route: AskHead<Schema> & { ask (request: ChatRequest<Schema>): Asked | Promise<Asked> }): ProtocolRoute {
   return route as ProtocolRoute
 }
 

@@ -34,8 +34,14 @@ export interface Encoding<T> {
 
 /** Encoding of an event stream. */
 export interface EventEncoding<T> extends Encoding<T> {
-  /** Longest silence in ms; then a comment is sent (`stream_wait_time` of the contract). Default: none. */
+  /** Longest silence in ms; then a keep-alive is sent (`stream_wait_time` of the contract). Default: none. */
   readonly keepAliveMs?: number | undefined
+  /** The keep-alive, whole events. Default: a comment, which some readers do not count. */
+  readonly keepAlive?: (() => string) | undefined
+  /** The text before the first item, whole events. It goes out with the first item, or after `openAfterMs`. */
+  readonly open?: (() => string) | undefined
+  /** Default 0: at once, so that a failure before the first item is one after the first byte. */
+  readonly openAfterMs?: number | undefined
 }
 
 /** Longest time in ms that a reader may take nothing, where the application sets none. */
@@ -102,22 +108,37 @@ function pieces (length: number, ...parts: Array<Iterable<string>>): TextPieces 
   return { length, * [Symbol.iterator] () { for (const part of parts) yield * part } }
 }
 
+const KEEP_ALIVE = commentText('keep-alive')
+
 /**
  * Sends items as server-sent events as they come, at the reader's pace. Headers are sent with the first event, so that
  * a failure before it is an ordinary error.
  */
 export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T>,
-  { keepAliveMs, ...encoding }: EventEncoding<T>): Promise<void> {
+  { keepAliveMs, keepAlive: keepAliveText, open, openAfterMs = 0, ...encoding }: EventEncoding<T>): Promise<void> {
   const { raw } = reply
-  const comment = commentText('keep-alive')
   let isBetween = true
+  let opening = open
   const timer = keepAliveMs === undefined ? undefined : setTimeout(keepAlive, keepAliveMs)
-  function keepAlive (): void {
+  const opener = open === undefined || openAfterMs === 0 ? undefined : setTimeout(sendOpening, openAfterMs)
+  function takeOpening (): string {
+    const text = opening?.() ?? ''
+    opening = undefined
+    return text
+  }
+  function sendOpening (): void {
+    if (opening === undefined || isDestroyed(raw)) return
     reply.sse.sendHeaders()
-    // comments must not pile up for a stalled reader, nor stand within the data of a large event
-    if (isBetween && !needsDrain(raw) && !raw.writableEnded) raw.write(comment)
+    raw.write(takeOpening())
+  }
+  function keepAlive (): void {
+    sendOpening()
+    reply.sse.sendHeaders()
+    // they must not pile up for a stalled reader, nor stand within the data of a large event
+    if (isBetween && !needsDrain(raw) && !raw.writableEnded) raw.write(keepAliveText?.() ?? KEEP_ALIVE)
     timer?.refresh()
   }
+  if (openAfterMs === 0) sendOpening()
   try {
     await pump(items, encoding, {
       begun: () => raw.headersSent,
@@ -126,7 +147,7 @@ export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T
         reply.sse.sendHeaders()
         timer?.refresh()
         isBetween = text.endsWith('\n')
-        if (raw.write(text)) return undefined
+        if (raw.write(opening === undefined ? text : takeOpening() + text)) return undefined
         return waitFor(reply, encoding, done => {
           raw.on('drain', done)
           return () => { raw.off('drain', done) }
@@ -135,6 +156,7 @@ export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T
     })
   } finally {
     clearTimeout(timer)
+    clearTimeout(opener)
   }
 }
 

@@ -61,6 +61,8 @@ export interface TurnQuestion {
   readonly sendsAll?: boolean | undefined
   /** Whether another question of the conversation that has no answer yet refuses this one. */
   readonly isExclusive?: boolean | undefined
+  /** The turn of a task that the question follows; see `NewRun.previous`. */
+  readonly after?: { readonly task: string, readonly turn: number } | undefined
 }
 
 /** Where a question goes, as the store takes it with its task. */
@@ -77,6 +79,12 @@ export interface TurnPlace {
   /** What was said before, in a conversation that begins with the question. */
   readonly sent: readonly ChatTurn[]
   readonly isExclusive?: boolean | undefined
+  /** The number of the turn that the question follows: a later turn refuses it. */
+  readonly after?: number | undefined
+  /** The conversation that this one begins as a copy of, with the number at which the copy ends. */
+  readonly branchOf?: { readonly vac: string, readonly id: string, readonly before: number } | undefined
+  /** Its turns. */
+  readonly copied?: ConversationExport['turns'] | undefined
 }
 
 /** The task of a turn. */

@@ -17,6 +17,10 @@ export interface Run {
   readonly updatedAt: number
   /** The number of its last event. */
   readonly seq: number
+  /** How often it has asked back and got a reply. */
+  readonly turn: number
+  /** What was asked in each turn, with what its protocol keeps of it; empty in lists. */
+  readonly asked: readonly { readonly question: string, readonly notes?: unknown }[]
   /** The answer, once it is complete or asks back. */
   readonly answer?: Answer | undefined
   /** Why it failed or was cancelled, as its caller may read it. */
@@ -37,10 +41,21 @@ export interface NewRun {
   readonly isWhole: boolean
   /** The conversation that its caller names. Default: the run begins one. */
   readonly conversation?: string | undefined
-  /** Whether `history` is the whole conversation as the client has it: stored turns win, and an edit drops turns. */
+  /**
+   * Whether `history` is the whole conversation as the client has it: stored turns win, and an edit drops turns. False:
+   * it comes after the stored turns.
+   */
   readonly sendsAll?: boolean | undefined
   /** False: the question and its answer are not kept in the conversation, which is read only. Default true. */
   readonly store?: boolean | undefined
+  /**
+   * The answer that the question follows. Its conversation goes on, or, where that has later turns, a new one begins
+   * with a copy of the turns until then. `history` comes after them. A run that asks back there gets the question as the
+   * reply. @throws RUN_NOT_FOUND
+   */
+  readonly previous?: RunTurn | undefined
+  /** What its protocol keeps of the question, any JSON value. */
+  readonly notes?: unknown
   /** What its caller sees of steps, which no reader sees more of. Undefined: none are kept. */
   readonly steps?: StepView | undefined
   /** An idempotency key of the caller, with what its request must have in common with the first one. */
@@ -49,6 +64,19 @@ export interface NewRun {
   readonly unreadMs?: number | undefined
   /** What a run of the same conversation that has not ended means. Default: nothing. */
   readonly other?: 'refuse' | 'supersede' | undefined
+}
+
+/** A turn of a run, from 0. */
+export interface RunTurn { readonly id: string, readonly turn: number }
+
+/** How a run is read. */
+export interface RunReading {
+  /** Only this turn, which is read from its beginning: `after` is 0. Default: the first one that ends later. */
+  readonly turn?: number | undefined
+  /** Gives each piece of text as the log has it, instead of joining what is there already. */
+  readonly isExact?: boolean | undefined
+  /** Ends with what is there now. */
+  readonly isSnapshot?: boolean | undefined
 }
 
 export interface StartedRun {
@@ -84,18 +112,19 @@ export interface Runs {
    *   IDEMPOTENCY_KEY_REUSED (422) for a key of another request
    */
   start (caller: RunCaller, run: NewRun): Promise<StartedRun>
-  get (caller: RunCaller, vac: string, id: string): Promise<Run>
+  /** @param vac the name of its VAC; undefined for any that the caller may use, also below */
+  get (caller: RunCaller, vac: string | undefined, id: string): Promise<Run>
   /** Newest first, without answers. */
   list (caller: RunCaller, query: RunQuery): Promise<{ readonly runs: readonly Run[], readonly nextCursor?: string | undefined }>
   /**
    * The text after event number `after`, joined where it is there already, then as it comes; the Answer last. It fails
    * with the error of the run.
    */
-  follow (caller: RunCaller, vac: string, id: string, after: number, signal: AbortSignalLike): AsyncIterable<RunItem>
+  follow (caller: RunCaller, vac: string | undefined, id: string, after: number, signal: AbortSignalLike, reading?: RunReading): AsyncIterable<RunItem>
   /** Cancels a run that has not ended. */
-  cancel (caller: RunCaller, vac: string, id: string): Promise<Run>
+  cancel (caller: RunCaller, vac: string | undefined, id: string): Promise<Run>
   /** Cancels a run that has not ended, and deletes it with all that it has said. */
-  delete (caller: RunCaller, vac: string, id: string): Promise<void>
+  delete (caller: RunCaller, vac: string | undefined, id: string): Promise<void>
   /** Answers the question of a run that asks back; its next turn begins. @throws RUN_NOT_WAITING (409) */
-  continue (caller: RunCaller, vac: string, id: string, text: string): Promise<Run>
+  continue (caller: RunCaller, vac: string | undefined, id: string, text: string): Promise<Run>
 }

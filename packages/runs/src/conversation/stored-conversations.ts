@@ -97,8 +97,9 @@ class StoredConversations implements Conversations {
     throw new NoSuchConversationError()
   }
 
-  async place (caller: RunCaller, { vac, question, conversation: named, sent, sendsAll, isExclusive }: TurnQuestion): Promise<TurnPlace> {
+  async place (caller: RunCaller, { vac, question, conversation: named, sent, sendsAll, isExclusive, after }: TurnQuestion): Promise<TurnPlace> {
     const owner = ownerOf(caller)
+    if (after !== undefined) return { owner, vac, question, sent: [], isExclusive, ...await this.#placeAfter(owner, vac, after) }
     const access = named === undefined ? 'none' : conversationAccess(caller, named)
     const id = named === undefined || access === 'none' ? newConversationId() : named
     const key = { owner, vac, id }
@@ -107,6 +108,18 @@ class StoredConversations implements Conversations {
     if (!isNew) return sendsAll === true && sent.length > 0 ? { ...place, ...await this.#editOf(key, sent, question) } : place
     if (access === 'existing') throw new NoSuchConversationError()
     return place
+  }
+
+  /** In the conversation of a turn, or, where it has later ones or another VAC answers, in a copy of it until there. */
+  async #placeAfter (owner: string, vac: string, { task, turn: n }: NonNullable<TurnQuestion['after']>): Promise<Pick<TurnPlace, 'conversation' | 'after' | 'branchOf' | 'copied'>> {
+    const turn = await this.#records.turnOf(task, n)
+    if (turn === undefined || turn.conversation.owner !== owner) return { conversation: newConversationId() }
+    const { number, conversation: key } = turn
+    const [last] = await this.#records.turns(key, { limit: 1 })
+    if (key.vac === vac && last?.number === number) return { conversation: key.id, after: number }
+    const before = number + 1
+    const turns = await this.#records.turns(key, { before, limit: PAGE_TURNS, chars: PAGE_CHARS })
+    return { conversation: newConversationId(), branchOf: { vac: key.vac, id: key.id, before }, copied: turns.reverse().map(turn => copyOf(turn)) }
   }
 
   /** The turn that the question takes the place of. */
@@ -125,8 +138,8 @@ class StoredConversations implements Conversations {
     return found === undefined ? { turns: [], leftOut: 0 } : await this.#history(found.conversation, found.number)
   }
 
-  async historyAt ({ owner, vac, conversation: id, from }: TurnPlace): Promise<TurnHistory> {
-    return await this.#history({ owner, vac, id }, from)
+  async historyAt ({ owner, vac, conversation: id, from, branchOf }: TurnPlace): Promise<TurnHistory> {
+    return branchOf === undefined ? await this.#history({ owner, vac, id }, from) : await this.#history({ owner, vac: branchOf.vac, id: branchOf.id }, branchOf.before)
   }
 
   async #history (key: ConversationKey, before: number | undefined): Promise<TurnHistory> {
@@ -166,7 +179,9 @@ class StoredConversations implements Conversations {
 }
 
 /** A place as the store takes it. */
-export function turnAt ({ sent, dropped: _dropped, ...place }: TurnPlace): NewTurn { return { ...place, earlier: turnsOfHistory(sent).map(importedTurn) } }
+export function turnAt ({ sent, dropped: _dropped, branchOf: _branchOf, copied = turnsOfHistory(sent), ...place }: TurnPlace): NewTurn {
+  return { ...place, earlier: copied.map(importedTurn) }
+}
 
 /** The conversations of a store; undefined for a store that keeps none. */
 export function conversationsIn (store: Tasks, vacs: Pick<Vacs, 'has' | 'get'>): Conversations | undefined {
@@ -196,6 +211,12 @@ function viewTurn ({ id, question, answer, content, state, createdAt, endedAt }:
     durationMs: endedAt === undefined ? undefined : endedAt - createdAt,
     error: error ?? (state === 'canceled' ? { code: 'RUN_CANCELLED', message: 'the answer was cancelled' } : undefined)
   }
+}
+
+/** A turn for a copy of its conversation; one that has not ended there has no answer here. */
+function copyOf (turn: TurnRow): ConversationExport['turns'][number] {
+  const { id: _id, ...copied } = viewTurn(turn, 'all')
+  return copied
 }
 
 function importedTurn ({ id = randomUUID(), question, answer, sourceDocuments, metadata, steps = [], files = [], state = 'completed', createdAt, durationMs = 0, error }: ConversationExport['turns'][number]): ImportedTurn {

@@ -1,10 +1,10 @@
-import type { Authenticate, Conversations, Log, StepView, TurnPlace, Vacs } from '@polyvac/core'
+import type { Authenticate, Conversations, Log, StepView, TurnPlace, Vac, Vacs } from '@polyvac/core'
 import {
   accessKey, callback, callerFields, flag, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
-  stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type Runs,
-  type StartedRun
+  stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type RunReading, type Runs,
+  type RunTurn, type StartedRun
 } from '@polyvac/core/plugin'
-import { isTaskError, type CreatedTask, type NewTask, type TaskHead, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
+import { isTaskError, isWaiting, type CreatedTask, type NewTask, type TaskHead, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
 import { createHash, randomUUID } from 'node:crypto'
 import { CallerTasks } from '../tasks/caller-tasks.js'
 import { removeTask } from '../tasks/remove-task.js'
@@ -98,11 +98,13 @@ class StoredRuns implements OwnRuns {
   async stop (): Promise<void> { await this.#worker.stop() }
 
   async start (caller: RunCaller, run: NewRun): Promise<StartedRun> {
-    const { vac, question, history, extra, timeoutMs, isWhole, key, other, store = true } = run
+    const { vac, question, history, extra, timeoutMs, isWhole, key, other, store = true, previous, notes } = run
     const owner = keyOf(caller)
+    const waiting = previous && await this.#waitingAt(caller, vac, previous)
+    if (waiting !== undefined) return await this.#reply(caller, waiting, run)
     const place = await this.#place(caller, run)
     const keeps = store && this.conversations !== undefined
-    const input: RunInput = { question, history, extra, timeoutMs, isWhole, request: key?.request }
+    const input: RunInput = { question, history, extra, timeoutMs, isWhole, request: key?.request, appends: isAfterStored(run) && history.length > 0 ? true : undefined, notes }
     const metadata: RunMetadata = {
       protocol: run.protocol,
       requestId: run.requestId,
@@ -110,7 +112,7 @@ class StoredRuns implements OwnRuns {
       caller: callerFields(caller.principal),
       steps: run.steps,
       unreadMs: run.unreadMs,
-      ...keeps && { isTurn: true, ...run.conversation === undefined && history.length === 0 && { begins: true }, turnSteps: run.steps ?? stepsFor(vac.config, true, () => caller.isAdmin) },
+      ...keeps && { isTurn: true, ...run.conversation === undefined && previous === undefined && history.length === 0 && { begins: true }, turnSteps: run.steps ?? stepsFor(vac.config, true, () => caller.isAdmin) },
       ...place !== undefined && !keeps && { history: { ...place, sent: [], dropped: [] } }
     }
     // the request only waits from here on: the run is in a separate trace
@@ -134,6 +136,27 @@ class StoredRuns implements OwnRuns {
     return { run: viewRun(task), isNew: created.created, settle: async signal => await this.#settle(created, signal) }
   }
 
+  /** The run of a turn that waits for a reply; undefined for any other turn. @throws RUN_NOT_FOUND */
+  async #waitingAt (caller: RunCaller, vac: Vac, { id, turn }: RunTurn): Promise<TaskHead | undefined> {
+    const task = await this.#find(caller, undefined, id)
+    return isWaiting(task.state) && task.turn === turn && task.skill === skillOf(vac.name) ? task : undefined
+  }
+
+  /** Continues a run that asks back. */
+  async #reply (caller: RunCaller, { owner, id }: TaskHead, { question, notes, requestId, steps, unreadMs }: NewRun): Promise<StartedRun> {
+    const metadata = { caller: callerFields(caller.principal), requestId, steps, unreadMs }
+    const task = await this.#provide(owner, id, question, notes, metadata)
+    return { run: viewRun(task), isNew: true, settle: async signal => await this.#settle({ task, created: true }, signal) }
+  }
+
+  async #provide (owner: string, id: string, text: string, notes: unknown, metadata: object): Promise<TaskRecord> {
+    const message = { id: randomUUID(), parts: [{ type: 'text' as const, text }], ...notes !== undefined && { metadata: { notes } } }
+    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { ...metadata }, text)
+    if (outcome === 'not-found') throw new NoSuchRunError()
+    if (outcome === 'not-waiting') throw new RunNotWaitingError(viewRun(task).state)
+    return task
+  }
+
   async #settle (created: CreatedTask, signal: AbortSignalLike): Promise<Run> {
     const leave = noteReader(this.#tasks, created.task)
     try {
@@ -144,7 +167,8 @@ class StoredRuns implements OwnRuns {
   }
 
   /** Where the question goes; undefined where conversations are not kept, and it names none. */
-  async #place (caller: RunCaller, { vac, question, history, conversation, sendsAll, other }: NewRun): Promise<TurnPlace | undefined> {
+  async #place (caller: RunCaller, run: NewRun): Promise<TurnPlace | undefined> {
+    const { vac, question, history, conversation, sendsAll, previous, other } = run
     if (this.conversations === undefined) {
       if (conversation === undefined) return undefined
       throw new ConversationsNotKeptError(this.#tasks.conversations !== undefined ? 'createRuns() has the option `conversations: false`' : 'the task store keeps none')
@@ -153,8 +177,9 @@ class StoredRuns implements OwnRuns {
       vac: vac.name,
       question,
       conversation,
-      sent: history,
+      sent: isAfterStored(run) ? [] : history,
       sendsAll,
+      after: previous && { task: previous.id, turn: previous.turn },
       isExclusive: other === 'refuse'
     })
   }
@@ -178,11 +203,11 @@ class StoredRuns implements OwnRuns {
   }
 
   /** Readers hold it, so it has no text. */
-  async #find ({ principal }: RunCaller, vac: string, id: string): Promise<TaskHead> {
+  async #find ({ principal }: RunCaller, vac: string | undefined, id: string): Promise<TaskHead> {
     return ofVac(vac, await this.#callers.head(principal, id))
   }
 
-  async get (caller: RunCaller, vac: string, id: string): Promise<Run> {
+  async get (caller: RunCaller, vac: string | undefined, id: string): Promise<Run> {
     const task = ofVac(vac, await this.#callers.get(caller.principal, id))
     noteReader(this.#tasks, task)()
     return viewRun(task)
@@ -192,14 +217,14 @@ class StoredRuns implements OwnRuns {
     // unknown callers share one owner: without their ids, runs of others are not shown
     if (caller.principal === undefined && !caller.isLocal) return { runs: [] }
     const page = await this.#callers.list(caller.principal, { states: states && taskStatesOf(states), contextId: conversation, limit, cursor }, vac)
-    return { runs: page.tasks.map(task => ({ ...viewRun(task), answer: undefined })), nextCursor: page.nextCursor }
+    return { runs: page.tasks.map(task => ({ ...viewRun(task), answer: undefined, asked: [] })), nextCursor: page.nextCursor }
   }
 
-  async * follow (caller: RunCaller, vac: string, id: string, after: number, signal: AbortSignalLike): AsyncGenerator<RunItem, void> {
+  async * follow (caller: RunCaller, vac: string | undefined, id: string, after: number, signal: AbortSignalLike, reading: RunReading = {}): AsyncGenerator<RunItem, void> {
     const task = await this.#find(caller, vac, id)
     const leave = noteReader(this.#tasks, task)
     try {
-      yield * runItems(this.#tasks, task, { after, signal, view: this.#viewOf(caller, task) })
+      yield * runItems(this.#tasks, task, { ...reading, after, signal, view: this.#viewOf(caller, task) })
     } finally {
       leave()
     }
@@ -211,31 +236,32 @@ class StoredRuns implements OwnRuns {
     return steps === undefined || !this.#vacs.has(name) ? undefined : stepsFor(this.#vacs.get(name).config, true, () => isAdmin)
   }
 
-  async cancel (caller: RunCaller, vac: string, id: string): Promise<Run> {
+  async cancel (caller: RunCaller, vac: string | undefined, id: string): Promise<Run> {
     const { owner } = await this.#find(caller, vac, id)
     const { task } = await this.#tasks.cancel(owner, id)
     if (task === null) throw new NoSuchRunError()
     return viewRun(task)
   }
 
-  async delete (caller: RunCaller, vac: string, id: string): Promise<void> {
+  async delete (caller: RunCaller, vac: string | undefined, id: string): Promise<void> {
     await removeTask(this.#tasks, await this.#find(caller, vac, id))
   }
 
-  async continue (caller: RunCaller, vac: string, id: string, text: string): Promise<Run> {
+  async continue (caller: RunCaller, vac: string | undefined, id: string, text: string): Promise<Run> {
     const { owner } = await this.#find(caller, vac, id)
-    const message = { id: randomUUID(), parts: [{ type: 'text' as const, text }] }
-    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { caller: callerFields(caller.principal) }, text)
-    if (outcome === 'not-found') throw new NoSuchRunError()
-    if (outcome === 'not-waiting') throw new RunNotWaitingError(viewRun(task).state)
-    return viewRun(task)
+    return viewRun(await this.#provide(owner, id, text, undefined, { caller: callerFields(caller.principal) }))
   }
 }
 
 /** @throws RUN_NOT_FOUND for the run of another VAC, as for an unknown one */
-function ofVac<Task extends TaskHead> (vac: string, task: Task | undefined): Task {
-  if (task === undefined || task.skill !== skillOf(vac)) throw new NoSuchRunError()
+function ofVac<Task extends TaskHead> (vac: string | undefined, task: Task | undefined): Task {
+  if (task === undefined || (vac !== undefined && task.skill !== skillOf(vac))) throw new NoSuchRunError()
   return task
+}
+
+/** Whether the history of a request comes after stored turns, instead of standing for them. */
+function isAfterStored ({ previous, sendsAll }: NewRun): boolean {
+  return previous !== undefined || sendsAll === false
 }
 
 function skillOf (vac: string): string {

@@ -1,5 +1,5 @@
 import type { Answer, Step, StepView } from '@polyvac/core'
-import { stepFor, type AbortSignalLike, type RunItem } from '@polyvac/core/plugin'
+import { stepFor, type AbortSignalLike, type RunItem, type RunReading } from '@polyvac/core/plugin'
 import { isTerminal, isTurnOver, isWaiting, yieldToEventLoop, type TaskEvent, type TaskHead, type TaskStore } from '@polyvac/tasks'
 import { ANSWER, errorOf } from './run-view.js'
 import { SentText } from './sent-text.js'
@@ -7,7 +7,7 @@ import { SentText } from './sent-text.js'
 /** Most characters of text that is there already, in one item. */
 const MAX_JOINED_CHARS = 256 * 1024
 
-interface Reading {
+interface Reading extends RunReading {
   /** The number of the last event that the reader has. */
   readonly after: number
   readonly signal: AbortSignalLike
@@ -19,7 +19,7 @@ interface Reading {
  * The items of a run after event number `after`, until its turn ends. Text that was there when the reader came is
  * joined: clients copy the whole text at each piece. @throws the error of the run
  */
-export async function * runItems (store: TaskStore, task: TaskHead, { after, signal, view }: Reading): AsyncGenerator<RunItem, void> {
+export async function * runItems (store: TaskStore, task: TaskHead, { after, signal, view, turn, isExact = false, isSnapshot = false }: Reading): AsyncGenerator<RunItem, void> {
   const { id, owner, seq: head } = task
   /** Text that was there already, and the number of its last event. */
   let joined = ''
@@ -27,14 +27,19 @@ export async function * runItems (store: TaskStore, task: TaskHead, { after, sig
   let hasText = after > 0
   /** Undefined while the run has one attempt: then what readers have is the text of the log. */
   let sent: SentText | undefined
+  /** The turn of the log. */
+  let current = -1
   // what readers have after a crash depends on the whole log
   const from = task.attempt > 0 || task.turn > 0 ? 0 : after
   for await (const event of store.events(owner, id, { after: from, signal })) {
     if (isTurnOver()) await yieldToEventLoop()
     if (event.retry !== undefined) sent ??= await SentText.before(store, task, event.seq)
-    if (event.state === 'submitted') sent = undefined
+    if (event.state === 'submitted') {
+      sent = undefined
+      current++
+    }
     const { text, isRestart = false } = sent === undefined ? { text: event.delta ?? '' } : sent.apply(event)
-    if (event.seq <= after) continue
+    if (event.seq <= after || (turn !== undefined && current < turn)) continue
     const others = chunksOf(event, view)
     // a reader that leaves between the items of one event gets the later ones when it comes back
     const before = event.seq - 1
@@ -46,20 +51,20 @@ export async function * runItems (store: TaskStore, task: TaskHead, { after, sig
       joined += text
       seq = isRestart && others.length > 0 ? before : event.seq
     }
-    if (joined !== '' && (others.length > 0 || event.seq >= head || joined.length >= MAX_JOINED_CHARS)) {
+    if (joined !== '' && (isExact || others.length > 0 || event.seq >= head || joined.length >= MAX_JOINED_CHARS)) {
       yield { seq, chunk: joined }
       joined = ''
       hasText = true
     }
     for (const chunk of others) yield { seq: event.seq, chunk }
     const { state } = event
-    if (state === undefined) continue
-    if (isWaiting(state)) return
-    if (isTerminal(state)) {
+    if (state !== undefined && isWaiting(state)) return
+    if (state !== undefined && isTerminal(state)) {
       const error = errorOf({ state, artifacts: event.artifact === undefined ? [] : [event.artifact], error: event.error ?? null })
       if (error !== undefined) throw error
       return
     }
+    if (isSnapshot && event.seq >= head) return
   }
   if (joined !== '') yield { seq, chunk: joined }
 }

@@ -7,6 +7,7 @@ import { isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type 
 import { AnswerWriter } from '../execute/stream-answer.js'
 import { toTurn } from '../conversation/earlier-turns.js'
 import { contextOf } from '../conversation/messages.js'
+import { withStored } from '../conversation/sent-history.js'
 import { Turn, type TurnMetadata } from '../conversation/turn.js'
 import type { StoredFailure } from '../errors.js'
 import { ANSWER, FAILURE } from './run-view.js'
@@ -21,6 +22,10 @@ export interface RunInput {
   readonly isWhole: boolean
   /** What the requests with its idempotency key have in common. */
   readonly request?: unknown
+  /** Whether `history` comes after the stored turns. Otherwise they stand for it. */
+  readonly appends?: boolean | undefined
+  /** What the protocol keeps of the question. */
+  readonly notes?: unknown
 }
 
 /** What the store keeps of the request of a run. */
@@ -85,14 +90,14 @@ interface Running {
 
 async function answerOf (task: TaskRecord, context: TaskContext, { options, vac: name, principal, protocol, log, record, turn }: Running): Promise<Answer> {
   const vac = vacsFor(options.vacs, principal, log).get(name)
-  const { question, history: sent, extra, timeoutMs = options.timeoutMs, isWhole } = task.input as RunInput
+  const { question, history: sent, extra, timeoutMs = options.timeoutMs, isWhole, appends = false } = task.input as RunInput
   const { steps } = task.metadata as unknown as RunMetadata
   const turns = task.messages.map(toTurn)
   const reply = task.turn === 0 ? undefined : turns.pop()
   const stored = await turn.history()
   const earlier: readonly ChatTurn[] = stored !== undefined
     // the turns of this run are in the stored ones, too; system messages are not stored
-    ? [...sent.filter(({ role }) => role === 'system'), ...stored.turns]
+    ? withStored(sent, stored.turns, appends && task.turn === 0)
     : reply === undefined ? sent : [...sent, { role: 'user', content: question }, ...turns]
   const writer = new AnswerWriter(context, task.progress)
   const call: PlacedCall = {

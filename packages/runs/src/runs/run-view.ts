@@ -2,8 +2,9 @@ import type { Answer } from '@polyvac/core'
 import { vacOfSkill, type Run } from '@polyvac/core/plugin'
 import type { TaskRecord } from '@polyvac/tasks'
 import { runStateOf } from '../run-states.js'
-import { contextOf } from '../conversation/messages.js'
+import { contextOf, questionText } from '../conversation/messages.js'
 import { failureError, RunCancelledError, type StoredFailure } from '../errors.js'
+import type { RunInput } from './run-vac.js'
 
 /** The artifact with the whole Answer of a turn. */
 export const ANSWER = 'answer'
@@ -12,7 +13,7 @@ export const FAILURE = 'failure'
 
 /** A task as its callers see it. */
 export function viewRun (task: TaskRecord): Run {
-  const { id, skill, state, createdAt, updatedAt, seq, artifacts } = task
+  const { id, skill, state, createdAt, updatedAt, seq, turn, artifacts } = task
   const isAnswered = ['completed', 'input_required'].includes(runStateOf(state))
   return {
     id,
@@ -22,9 +23,18 @@ export function viewRun (task: TaskRecord): Run {
     createdAt,
     updatedAt,
     seq,
+    turn,
+    asked: askedOf(task),
     answer: isAnswered ? artifacts.findLast(({ name }) => name === ANSWER)?.content as Answer | undefined : undefined,
     error: errorOf(task)
   }
+}
+
+/** What was asked in each turn. The replies are messages of the user. */
+function askedOf ({ input, messages }: Pick<TaskRecord, 'input' | 'messages'>): Run['asked'] {
+  const { question, notes } = input as RunInput
+  const replies = messages.filter(({ role }) => role === 'user')
+  return [{ question, notes }, ...replies.map(({ parts, metadata }) => ({ question: questionText(parts), notes: metadata?.notes }))]
 }
 
 /** Why a run ended without an answer; undefined for any other. */

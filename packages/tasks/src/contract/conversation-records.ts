@@ -17,6 +17,8 @@ export interface NewTurn {
   readonly earlier?: readonly ImportedTurn[] | undefined
   /** Refuses the question with TASK_TURN_IN_PROGRESS while another turn of the conversation has not ended. */
   readonly isExclusive?: boolean | undefined
+  /** The same where the conversation has a turn with a larger number. */
+  readonly after?: number | undefined
 }
 
 export interface ConversationRow {

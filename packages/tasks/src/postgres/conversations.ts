@@ -38,6 +38,7 @@ export class Conversations implements ConversationTable {
       questions: `SELECT ${QUESTION} FROM ${turn} WHERE conversation = $1 ORDER BY seq`,
       open: `SELECT ${QUESTION} FROM ${turn} WHERE conversation = $1 AND ended_at IS NULL ORDER BY seq`,
       isOpen: `SELECT 1 FROM ${turn} WHERE conversation = (SELECT key FROM ${conversation} WHERE ${of}) AND ended_at IS NULL LIMIT 1`,
+      later: `SELECT 1 FROM ${turn} WHERE conversation = (SELECT key FROM ${conversation} WHERE ${of}) AND seq > $4 LIMIT 1`,
       history: `SELECT seq, question, answer FROM (SELECT seq, question, answer, sum(length(question) + length(answer)) OVER (ORDER BY seq DESC) AS total
         FROM (SELECT seq, question, answer FROM ${turn} WHERE conversation = $1 AND seq < $2 AND answer IS NOT NULL ORDER BY seq DESC LIMIT $3) l) h WHERE total <= $4 ORDER BY seq`,
       answered: `SELECT count(*) AS turns FROM ${turn} WHERE conversation = $1 AND seq < $2 AND answer IS NOT NULL`,
@@ -111,8 +112,9 @@ export class Conversations implements ConversationTable {
   }
 
   /** Whether a turn of the conversation has not ended. Until the end of the transaction no other one asks that. */
-  async isOpen (session: Session, { owner, vac, id }: PreparedTurn): Promise<boolean> {
+  async isOpen (session: Session, { owner, vac, id, after }: PreparedTurn): Promise<boolean> {
     await session.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [this.#connection.listener.lock, JSON.stringify([owner, vac, id])])
+    if (after !== undefined && (await session.run(this.#sql.later, [owner, vac, id, after])).length > 0) return true
     return (await session.run(this.#sql.isOpen, [owner, vac, id])).length > 0
   }
 

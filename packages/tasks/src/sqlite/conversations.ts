@@ -39,6 +39,7 @@ export class Conversations {
       questions: database.prepare(`SELECT ${QUESTION} FROM turn WHERE conversation = ? ORDER BY seq`),
       open: database.prepare(`SELECT ${QUESTION} FROM turn WHERE conversation = ? AND ended_at IS NULL ORDER BY seq`),
       isOpen: database.prepare(`SELECT 1 FROM turn WHERE conversation = (SELECT key FROM conversation WHERE ${of}) AND ended_at IS NULL LIMIT 1`),
+      later: database.prepare(`SELECT 1 FROM turn WHERE conversation = (SELECT key FROM conversation WHERE ${of}) AND seq > ? LIMIT 1`),
       history: database.prepare(`SELECT seq, question, answer FROM (SELECT seq, question, answer, sum(length(question) + length(answer)) OVER (ORDER BY seq DESC) AS total
         FROM (SELECT seq, question, answer FROM turn WHERE conversation = ? AND seq < ? AND answer IS NOT NULL ORDER BY seq DESC LIMIT ?)) WHERE total <= ? ORDER BY seq`),
       answered: database.prepare('SELECT count(*) FROM turn WHERE conversation = ? AND seq < ? AND answer IS NOT NULL'),
@@ -85,8 +86,10 @@ export class Conversations {
   }
 
   /** Before a task is created. @throws TASK_TURN_IN_PROGRESS */
-  checkOpen ({ owner, vac, id, isExclusive }: PreparedTurn): void {
-    if (isExclusive && this.#sql.isOpen.get(owner, vac, id) !== undefined) throw new TurnInProgressError()
+  checkOpen ({ owner, vac, id, isExclusive, after }: PreparedTurn): void {
+    if (!isExclusive) return
+    const isLate = after !== undefined && this.#sql.later.get(owner, vac, id, after) !== undefined
+    if (isLate || this.#sql.isOpen.get(owner, vac, id) !== undefined) throw new TurnInProgressError()
   }
 
   turnOf (task: string, n: number): FoundTurn | undefined {

@@ -32,7 +32,7 @@ export interface NewRow {
 }
 
 /** The first turn of a task as the store writes it. */
-export interface PreparedTurn extends ConversationKey { readonly question: string, readonly from: number | undefined, readonly isExclusive: boolean, readonly earlier: readonly ImportedRow[] }
+export interface PreparedTurn extends ConversationKey { readonly question: string, readonly from: number | undefined, readonly isExclusive: boolean, readonly after: number | undefined, readonly earlier: readonly ImportedRow[] }
 
 /**
  * Checks a new task and converts it to its rows, a large one in turns of the event loop.
@@ -80,7 +80,7 @@ export async function prepareTask (owner: string, task: NewTask, at: number): Pr
     firstText,
     bytes: TASK_BYTES + inputText.length + metadataText.length + firstText.length,
     push: push === undefined ? undefined : preparePush({ ...push, after: push.after ?? 1 }),
-    turn: turn === undefined || context === undefined ? undefined : { owner: turn.owner, vac: turn.vac, id: context, question: turn.question, from: turn.from, isExclusive: turn.isExclusive === true, earlier: turn.earlier?.map(importedRow) ?? [] }
+    turn: turn === undefined || context === undefined ? undefined : { owner: turn.owner, vac: turn.vac, id: context, question: turn.question, from: turn.from, isExclusive: turn.isExclusive === true, after: turn.after, earlier: turn.earlier?.map(importedRow) ?? [] }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { RunCaller, Runs } from '@polyvac/core'
-import { runCallerOf } from '@polyvac/core/plugin'
+import { failureOf, runCallerOf, type AbortSignalLike } from '@polyvac/core/plugin'
 import type { FastifyRequest } from 'fastify'
 import { ConversationsNotKeptError, RunsNotConfiguredError } from '../errors.js'
 import type { CallerConversations, CallerRuns } from '../protocol.js'
@@ -13,6 +13,9 @@ export function requireRuns ({ runs }: Served): Runs {
   return runs
 }
 
+/** For what does not wait. */
+const NEVER: AbortSignalLike = { aborted: false, reason: undefined, addEventListener () {}, removeEventListener () {} }
+
 /** The runs of the caller of a request. @throws RUNS_NOT_CONFIGURED */
 export function callerRuns (served: Served, request: FastifyRequest): CallerRuns {
   const runs = requireRuns(served)
@@ -21,7 +24,17 @@ export function callerRuns (served: Served, request: FastifyRequest): CallerRuns
     list: async query => await runs.list(caller, query),
     get: async (vac, id) => await runs.get(caller, vac, id),
     cancel: async (vac, id) => await runs.cancel(caller, vac, id),
-    delete: async (vac, id) => { await runs.delete(caller, vac, id) }
+    delete: async (vac, id) => { await runs.delete(caller, vac, id) },
+    async replay ({ id, turn }, add) {
+      try {
+        for await (const item of runs.follow(caller, undefined, id, 0, NEVER, { turn, isExact: true, isSnapshot: true })) add('restart' in item ? item : item.chunk)
+      } catch (err) {
+        // its error has been logged when it failed
+        if ((await runs.get(caller, undefined, id)).error === undefined) throw err
+        return failureOf(err, request)
+      }
+      return undefined
+    }
   }
 }
 

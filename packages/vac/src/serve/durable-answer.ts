@@ -12,8 +12,8 @@ import type { Served } from './served.js'
  * Whether the answer of a question is a run: its request asks for one, is kept in a conversation, or may be repeated.
  * Without runs a key means nothing, as in services that do not know the header.
  */
-export function isDurable ({ runs }: Served, request: FastifyRequest, { background, conversation, store }: Asked): boolean {
-  return background !== undefined || (conversation !== undefined && store !== false) || (runs !== undefined && keyOf(request) !== undefined)
+export function isDurable ({ runs }: Served, request: FastifyRequest, { background, conversation, store, isKept }: Asked): boolean {
+  return background !== undefined || (conversation !== undefined && store !== false) || (runs !== undefined && (isKept === true || keyOf(request) !== undefined))
 }
 
 /**
@@ -24,7 +24,9 @@ export function isDurable ({ runs }: Served, request: FastifyRequest, { backgrou
 export async function answerDurably (served: Served, request: FastifyRequest, reply: FastifyReply, asked: Asked): Promise<object | undefined> {
   const runs = requireRuns(served)
   const caller = callerOf(served, request)
-  const { vac, question, history, extra, timeoutMs = served.timeoutMs, format, conversation, sendsAll, store, background, unreadMs } = asked
+  const { vac, question, history, extra, timeoutMs = served.timeoutMs, format, conversation, sendsAll, store, background, previous, notes } = asked
+  const goesOn = asked.unreadMs !== undefined
+  const unreadMs = asked.unreadMs === Infinity ? undefined : asked.unreadMs
   const key = keyOf(request)
   const steps = stepsFor(vac.config, asked.steps === true, () => caller.isAdmin)
   const { signal, end } = served.streams.begin(reply)
@@ -41,6 +43,8 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
       conversation,
       sendsAll,
       store,
+      previous,
+      notes,
       steps,
       unreadMs,
       key: key === undefined ? undefined : { name: key, request: digestOf(request) },
@@ -48,19 +52,20 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
     })
     reply.header('x-conversation-id', conversationHeader(run.conversation))
     if (background !== undefined) {
-      reply.code(202).header('location', request.server.prefix + background.toPath(run))
+      reply.code(background.status ?? 202).header('location', request.server.prefix + background.toPath(run))
       return background.toBody(run)
     }
     reply.header('x-run-id', run.id)
     asked.identify?.(run)
     try {
-      if ('toBody' in format && steps === undefined) return format.toBody(answerOf(await settle(signal), signal), undefined)
-      const items = runs.follow(caller, vac.name, run.id, 0, signal)
+      if ('toBody' in format && format.add === undefined && steps === undefined) return format.toBody(answerOf(await settle(signal), signal), undefined)
+      const isExact = 'toBody' in format ? format.add !== undefined : format.isExact === true
+      const items = runs.follow(caller, vac.name, run.id, 0, signal, isExact ? { isExact, turn: run.turn } : undefined)
       if ('toBody' in format) return await wholeBody(items, format, signal)
       await sendItems(served, request, reply, { items, format, signal })
       return undefined
     } finally {
-      if (signal.aborted && key === undefined && unreadMs === undefined && isNew) await runs.cancel(caller, vac.name, run.id)
+      if (signal.aborted && key === undefined && !goesOn && isNew) await runs.cancel(caller, vac.name, run.id)
     }
   } finally {
     end()
@@ -68,23 +73,26 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
 }
 
 /** The body of an answer with its steps. */
-async function wholeBody (items: AsyncIterable<RunItem>, { toBody }: WholeFormat, signal: SentItems['signal']): Promise<object> {
+async function wholeBody (items: AsyncIterable<RunItem>, { toBody, add }: WholeFormat, signal: SentItems['signal']): Promise<object> {
   const steps: Step[] = []
   for await (const item of items) {
     // those of the attempt before do not belong to this answer
     if ('restart' in item) steps.length = 0
     else if (typeof item.chunk !== 'string' && isAnswer(item.chunk)) return toBody(item.chunk, steps)
-    else if (isStep(item.chunk)) collectStep(steps, item.chunk)
+    add?.('restart' in item ? item : item.chunk)
+    if ('restart' in item) continue
+    if (isStep(item.chunk)) collectStep(steps, item.chunk)
   }
   throw signal.reason
 }
 
 /** Sends a run from a cursor on. */
-export async function followRun (served: Served, request: FastifyRequest, reply: FastifyReply, { vac, id, after, format }: Followed): Promise<void> {
+export async function followRun (served: Served, request: FastifyRequest, reply: FastifyReply, { vac, id, after, exactTurn: turn, format }: Followed): Promise<void> {
   const runs: Runs = requireRuns(served)
   const { signal, end } = served.streams.begin(reply)
   try {
-    await sendItems(served, request, reply, { items: runs.follow(callerOf(served, request), vac.name, id, after, signal), format, signal, hasCursor: true })
+    const items = runs.follow(callerOf(served, request), vac?.name, id, after, signal, turn === undefined ? undefined : { turn, isExact: true })
+    await sendItems(served, request, reply, { items, format, signal, hasCursor: turn === undefined })
   } finally {
     end()
   }
@@ -100,7 +108,7 @@ interface SentItems {
 
 async function sendItems (served: Served, request: FastifyRequest, reply: FastifyReply, { items, format, signal, hasCursor = false }: SentItems): Promise<void> {
   const { encode, restart } = format
-  await sendFrames(served, request, reply, items, {
+  await sendFrames(served, request, reply, untilLeft(items, signal, reply), {
     format,
     signal,
     encode: item => {
@@ -109,6 +117,12 @@ async function sendItems (served: Served, request: FastifyRequest, reply: Fastif
       return restart?.(seq) ?? joinTexts([encode('\n\n', seq)])
     }
   })
+}
+
+/** The items; a reader that is left behind, since the service closes, is cut off: a proper end would be that of the run. */
+async function * untilLeft (items: AsyncIterable<RunItem>, signal: SentItems['signal'], { raw }: FastifyReply): AsyncGenerator<RunItem, void> {
+  yield * items
+  if (signal.aborted) raw.destroy()
 }
 
 /** The answer of a run that has settled. @throws its error; the reason of the signal where the reader left before */

@@ -1,5 +1,6 @@
 import { errorHandler, failureOf, logFailure, setRetryAfter, type Failure } from '@polyvac/core/plugin'
 import type { FastifyRequest } from 'fastify'
+import type { ChatProtocol } from '../protocol.js'
 
 /** The failure as the caller reads it; it is logged. */
 export function loggedFailure (err: unknown, request: FastifyRequest): Failure {
@@ -9,10 +10,11 @@ export function loggedFailure (err: unknown, request: FastifyRequest): Failure {
 }
 
 /** An error handler that sends failures in the format of one protocol. */
-export function failureHandler (shape: (failure: Failure) => object): ReturnType<typeof errorHandler> {
+export function failureHandler ({ toError, errorHeaders }: Pick<ChatProtocol, 'toError' | 'errorHeaders'>): ReturnType<typeof errorHandler> {
   return errorHandler((err, request, reply) => {
     const failure = loggedFailure(err, request)
     setRetryAfter(reply, failure.status)
-    reply.code(failure.status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(shape(failure))
+    if (errorHeaders !== undefined) reply.headers(errorHeaders(failure))
+    reply.code(failure.status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(toError(failure))
   })
 }

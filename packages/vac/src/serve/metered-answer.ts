@@ -7,13 +7,16 @@ import { answerDurably, isDurable } from './durable-answer.js'
 import { sendFrames } from './send-frames.js'
 import type { Served } from './served.js'
 
+/** So long a refusal of the interpreter, such as one for lack of capacity, is an ordinary error of an event stream, too. */
+const OPEN_AFTER_MS = 50
+
 /**
  * Answers a request with a VAC in the format of the question: resolves with the body, or with undefined once the stream
  * is sent. The answer is aborted when the client disconnects or the application closes. The call is logged in one line.
  */
 export async function meterAnswer (served: Served, request: FastifyRequest, reply: FastifyReply, asked: Asked): Promise<object | undefined> {
   if (isDurable(served, request, asked)) return await answerDurably(served, request, reply, asked)
-  if (asked.conversation !== undefined) asked = await withStoredTurns(served, request, asked)
+  if (asked.conversation !== undefined || asked.previous !== undefined) asked = await withStoredTurns(served, request, asked)
   // field by field: on Node.js 20 two spread objects cost a short call a fifth of its time
   const { vac, question, history, extra, timeoutMs = served.timeoutMs, format } = asked
   const protocol = served.protocol.name
@@ -22,7 +25,8 @@ export async function meterAnswer (served: Served, request: FastifyRequest, repl
   const record = new CallRecord({ vac: vac.name, protocol, principal }, request.log)
   const steps = stepsFor(vac.config, asked.steps === true, () => mayAdminister(request, principal))
   const taken: Step[] | undefined = steps && []
-  const call: PlacedCall = { question, history, extra, timeoutMs, signal, protocol, principal, log: request.log, place: placeOf(request), steps, onStep: taken && (step => { collectStep(taken, step) }) }
+  const add = 'toBody' in format ? format.add : undefined
+  const call: PlacedCall = { question, history, extra, timeoutMs, signal, protocol, principal, log: request.log, place: placeOf(request), steps, onStep: taken && (step => { collectStep(taken, step); add?.(step) }), onProgress: add }
   let answer: Answer
   try {
     if (!('toBody' in format)) {
@@ -30,7 +34,7 @@ export async function meterAnswer (served: Served, request: FastifyRequest, repl
         record.chunk(chunk)
         return format.encode(chunk)
       }
-      await sendFrames(served, request, reply, vac.stream(call), { format, signal, encode, onFailure: err => record.failed(err) })
+      await sendFrames(served, request, reply, vac.stream(call), { format, signal, encode, openAfterMs: OPEN_AFTER_MS, onFailure: err => record.failed(err) })
       return undefined
     }
     answer = record.answered(await vac.ask(call))
@@ -45,8 +49,10 @@ export async function meterAnswer (served: Served, request: FastifyRequest, repl
 
 /** A question that is not kept, with the turns of its conversation as its history. */
 async function withStoredTurns (served: Served, request: FastifyRequest, asked: Asked): Promise<Asked> {
-  const { vac, question, history, conversation, sendsAll } = asked
-  const { turns } = await callerConversations(served, request).historyFor({ vac: vac.name, question, conversation, sent: history, sendsAll })
+  const { vac, question, history, conversation, sendsAll, previous } = asked
+  const isAfter = previous !== undefined || sendsAll === false
+  const after = previous && { task: previous.id, turn: previous.turn }
+  const { turns } = await callerConversations(served, request).historyFor({ vac: vac.name, question, conversation, sent: isAfter ? [] : history, sendsAll, after })
   if (turns.length === 0) return asked
-  return { ...asked, history: [...history.filter(({ role }) => role === 'system'), ...turns] }
+  return { ...asked, history: [...history.filter(({ role }) => role === 'system'), ...turns, ...isAfter ? history.filter(({ role }) => role !== 'system') : []] }
 }

@@ -15,11 +15,12 @@ import { refuseUnknownPaths } from './unknown-paths.js'
  * @param isFirst false: another protocol with the same prefix answers what no route matches
  */
 export async function serveProtocol (host: FastifyInstance, served: Served, routes: readonly ProtocolRoute[], isFirst = true): Promise<void> {
-  const { protocol: { name, prefix, toError, appErrors = false, requestIdHeader }, table, errorHandler } = served
+  const { protocol, table, errorHandler } = served
+  const { name, prefix, appErrors = false, requestIdHeader } = protocol
   const scopeOfProtocol = async (scope: FastifyInstance): Promise<void> => {
     labelRoutes(scope, name)
     const isApps = appErrors && errorHandler === 'app'
-    scope.setErrorHandler(isApps ? passErrors() : failureHandler(toError))
+    scope.setErrorHandler(isApps ? passErrors() : failureHandler(protocol))
     if (isFirst) refuseUnknownPaths(scope, table)
     if (requestIdHeader !== undefined) scope.addHook('onRequest', async (request, reply) => { reply.header(requestIdHeader, request.id) })
     for (const route of routes) addRoute(scope, served, isApps ? withoutErrors(route) : route)
@@ -61,7 +62,15 @@ function handlerOf (served: Served, route: ProtocolRoute): RouteHandlerMethod {
       return body
     }
   }
-  if ('follow' in route) return async (request, reply) => await followRun(served, request, reply, route.follow(new ServedRequest(served, request)))
+  if ('follow' in route) {
+    return async (request, reply) => {
+      const followed = await route.follow(new ServedRequest(served, request))
+      return 'body' in followed ? followed.body : await followRun(served, request, reply, followed)
+    }
+  }
   if ('search' in route) return async (request, reply) => await searchVac(served, request, reply, route.search(new ServedRequest(served, request)))
-  return async (request, reply) => await meterAnswer(served, request, reply, route.ask(new ServedRequest(served, request)))
+  return async (request, reply) => {
+    const asked = route.ask(new ServedRequest(served, request))
+    return await meterAnswer(served, request, reply, asked instanceof Promise ? await asked : asked)
+  }
 }

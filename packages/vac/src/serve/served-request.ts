@@ -25,6 +25,8 @@ export class ServedRequest implements ChatRequest {
 
   get runs (): CallerRuns { return callerRuns(this.#served, this.#request) }
 
+  get keepsRuns (): boolean { return this.#served.runs !== undefined }
+
   get conversations (): CallerConversations { return callerConversations(this.#served, this.#request) }
 
   /** The request that lists the VACs, with the prefix of the application. */
