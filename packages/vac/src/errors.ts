@@ -4,6 +4,12 @@ export const NoSuchPathError = createError<[string, string, string]>('NOT_FOUND'
   'there is no route %s %s; %s', 404)
 export const NoMemoryError = createError<[string]>('VAC_HAS_NO_MEMORY',
   'the VAC %s has no memory to search; the list of VACs shows those with one', 404)
+export const NoSuchResponseError = createError<[string]>('RESPONSE_NOT_FOUND',
+  'Response with id %s not found; this caller has none with this id, it was created with `store: false`, or the store has deleted it', 404)
+export const NoPreviousResponseError = createError<[string]>('PREVIOUS_RESPONSE_NOT_FOUND',
+  'Previous response with id %s not found; leave previous_response_id out, and send the earlier items in `input`', 400)
+export const NoSuchItemError = createError<[string]>('ITEM_NOT_FOUND',
+  'Item with id %s not found; send the item itself', 404)
 export const InvalidOptionsError = createError<[string]>('VAC_PLUGIN_OPTIONS', '%s', 500)
 export const ConversationsNotKeptError = createError('CONVERSATIONS_NOT_KEPT',
   'conversations are not kept here: createRuns() has the option `conversations: false`', 501, { expose: true })

@@ -3,7 +3,8 @@ import { normaliseHistory, type Answer, type ChatTurn, type Chunk, type Run, typ
 import { contentText, encodeChunk, eventText, InvalidRequestError, isRole, takeSteps, usageOf, type ByKind, type Failure } from '@polyvac/core/protocol'
 import { checkParameters } from './parameters.js'
 import type { ChatCompletion, ChatCompletionRequest, OpenAiError, ToolCall, Usage } from './schemas.js'
-import { toolCallsOf } from './tool-calls.js'
+import { openAiFailure } from '../../openai/errors.js'
+import { toolCallsOf } from '../../openai/tool-calls.js'
 
 /** The question of a chat completion request. */
 export interface ChatQuestion {
@@ -120,7 +121,7 @@ export class Completion {
   }
 
   #calls (answer: Answer): ToolCall[] {
-    return this.callsTools ? toolCallsOf(answer, this.model) : []
+    return this.callsTools ? toolCallsOf(answer, this.model).map(({ id, ...named }) => ({ id, type: 'function', function: named })) : []
   }
 
   #chunk (delta: object, finish: 'stop' | 'tool_calls' | null = null, documents?: unknown[]): string {
@@ -144,15 +145,8 @@ export class Completion {
   }
 }
 
-/** Error types of the OpenAI API by HTTP status; any other below 500 is an invalid request. */
-const ERROR_TYPES: Readonly<Record<number, string>> = {
-  401: 'authentication_error', 403: 'permission_error', 429: 'rate_limit_error'
-}
-
 /** A failure as OpenAI's error object. */
-export function toOpenAiError ({ status, body: { error } }: Failure): OpenAiError {
-  const notFound = error.code === 'VAC_NOT_FOUND'
-  const type = ERROR_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error')
-  const param = error.details?.[0]?.path.split('/')[1] ?? (notFound ? 'model' : null)
-  return { error: { message: error.message, type, param, code: notFound ? 'model_not_found' : error.code.toLowerCase() } }
+export function toOpenAiError (failure: Failure): OpenAiError {
+  const { message, type, path: [param = null], code } = openAiFailure(failure)
+  return { error: { message, type, param, code } }
 }

@@ -1,18 +1,7 @@
 import { InvalidRequestError, isRecord, type RequestProblem } from '@polyvac/core/protocol'
 import type { ChatCompletionRequest } from './schemas.js'
-import { isFreeChoice } from './tool-calls.js'
-
-/** The ranges of numbers, as the OpenAI API checks them. */
-const NUMBERS: Readonly<Record<string, { readonly min: number, readonly max?: number, readonly integer?: true }>> = {
-  temperature: { min: 0, max: 2 },
-  top_p: { min: 0, max: 1 },
-  presence_penalty: { min: -2, max: 2 },
-  frequency_penalty: { min: -2, max: 2 },
-  max_tokens: { min: 1, integer: true },
-  max_completion_tokens: { min: 1, integer: true },
-  top_logprobs: { min: 0, max: 20, integer: true },
-  seed: { min: Number.MIN_SAFE_INTEGER, integer: true }
-}
+import { numberProblem } from '../../openai/numbers.js'
+import { isFreeChoice } from '../../openai/tool-calls.js'
 
 /**
  * Parameters that change the answer, with the values that do not: an interpreter has to take any other value. `tools`
@@ -48,8 +37,7 @@ export function checkParameters (body: ChatCompletionRequest, takes: readonly st
   const problems: RequestProblem[] = []
   for (const [name, value] of Object.entries(body)) {
     if (value === null || value === undefined) continue
-    const range = NUMBERS[name]
-    const problem = range === undefined ? undefined : numberProblem(value, range)
+    const problem = numberProblem(name, value)
     if (problem !== undefined) problems.push({ path: `body/${name}`, message: problem })
     else if (Object.hasOwn(CAPABILITIES, name) && CAPABILITIES[name]?.(value) === false && !takes.includes(name) && !takes.includes(NEUTRAL[name] ?? name)) {
       problems.push({ path: `body/${name}`, message: REMEDIES[name] ?? 'the interpreter of this VAC does not take it; leave it out' })
@@ -58,14 +46,6 @@ export function checkParameters (body: ChatCompletionRequest, takes: readonly st
   const part = untakenPart(body.messages, takes)
   if (part !== undefined) problems.push(part)
   if (problems.length > 0) throw new InvalidRequestError(problems)
-}
-
-function numberProblem (value: unknown, { min, max = Infinity, integer }: typeof NUMBERS[string]): string | undefined {
-  const fits = typeof value === 'number' && value >= min && value <= max && (integer === undefined || Number.isInteger(value))
-  if (fits) return undefined
-  const kind = integer === undefined ? 'a number' : 'a whole number'
-  if (max !== Infinity) return `must be ${kind} from ${min} to ${max}`
-  return min === Number.MIN_SAFE_INTEGER ? `must be ${kind}` : `must be ${kind} of at least ${min}`
 }
 
 /** The first part of a message that is not text and that the interpreter does not take. */

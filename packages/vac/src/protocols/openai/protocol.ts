@@ -4,7 +4,8 @@ import type { Vac } from '@polyvac/core'
 import { askRoute, EVENT_STREAM, readRoute, VectorName, type Asked, type ChatProtocol } from '../../protocol.js'
 import { Completion, toOpenAiError, toQuestion } from './frames.js'
 import { ChatCompletion, ChatCompletionRequest, Model, ModelList, OpenAiError } from './schemas.js'
-import { mayCallTools } from './tool-calls.js'
+import { retryHeaders } from '../../openai/errors.js'
+import { mayCallTools } from '../../openai/tool-calls.js'
 
 const tags = ['openai']
 const DONE = eventText({ data: '[DONE]' })
@@ -95,5 +96,6 @@ export const openai = {
   routes: () => routes,
   toError: toOpenAiError,
   list: MODELS,
-  requestIdHeader: 'x-request-id'
+  requestIdHeader: 'x-request-id',
+  errorHeaders: retryHeaders
 } satisfies ChatProtocol

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer } from '@polyvac/core'
 import { isRecord, VacInvalidResultError } from '@polyvac/core/protocol'
-import type { ToolCall } from './schemas.js'
+
+/** A call of a tool of the caller. */
+export interface CalledTool {
+  readonly id: string
+  readonly name: string
+  /** JSON. */
+  readonly arguments: string
+}
 
 /** Choices of a tool that leave it to the interpreter, so that one without tools may answer with text. */
 export function isFreeChoice (choice: unknown): boolean {
@@ -26,7 +33,7 @@ export function mayCallTools ({ tools, tool_choice: choice }: Readonly<Record<st
  * interpreter may pass on those of a model. A missing id is made.
  * @throws VAC_INVALID_RESULT for a call without a name
  */
-export function toolCallsOf (answer: Answer, vac: string): ToolCall[] {
+export function toolCallsOf (answer: Answer, vac: string): CalledTool[] {
   const { tool_calls: calls } = answer
   if (!Array.isArray(calls)) return []
   return calls.map((call: unknown, i) => {
@@ -38,8 +45,8 @@ export function toolCallsOf (answer: Answer, vac: string): ToolCall[] {
     const given = form.arguments ?? {}
     return {
       id: typeof id === 'string' && id !== '' ? id : `call_${randomUUID()}`,
-      type: 'function',
-      function: { name: form.name, arguments: typeof given === 'string' ? given : JSON.stringify(given) }
+      name: form.name,
+      arguments: typeof given === 'string' ? given : JSON.stringify(given)
     }
   })
 }
