@@ -4,6 +4,8 @@ export const NoSuchPathError = createError<[string, string, string]>('NOT_FOUND'
   'there is no route %s %s; %s', 404)
 export const NoMemoryError = createError<[string]>('VAC_HAS_NO_MEMORY',
   'the VAC %s has no memory to search; the list of VACs shows those with one', 404)
+export const SourceNotFoundError = createError('SOURCE_NOT_FOUND',
+  'there is no such passage here; its address may have expired, or its document may be gone: ask again for a new one', 404)
 export const InvalidOptionsError = createError<[string]>('VAC_PLUGIN_OPTIONS', '%s', 500)
 export const ConversationsNotKeptError = createError('CONVERSATIONS_NOT_KEPT',
   'conversations are not kept here: createRuns() has the option `conversations: false`', 501, { expose: true })
