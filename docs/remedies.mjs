@@ -31,6 +31,7 @@ export const remedies = {
   NOT_FOUND: { seen: 'caller', status: 404, means: 'No route matches the path.', remedy: '`message` names the route that is meant, or those that exist; `GET /openapi.json` of the host lists all.' },
   METHOD_NOT_ALLOWED: { seen: 'caller', means: 'The path exists, but not with this method. The header `Allow` lists the methods.', remedy: 'Send one of them.' },
   VAC_HAS_NO_MEMORY: { seen: 'caller', means: 'The VAC has no memory that could be searched.', remedy: 'Search a VAC that `GET /vac` lists with `memory: true`, or add a `memory` entry to this one.' },
+  SOURCE_NOT_FOUND: { seen: 'caller', means: 'The address of a citation shows nothing: it has expired, was changed, is of another VAC, or its document is gone. The answer is the same for each.', remedy: 'Ask again; the new answer has new addresses.' },
   CONVERSATION_NOT_FOUND: { seen: 'caller', means: 'The caller has no conversation of that id with this VAC. The answer is the same for one of another caller, and for a deleted one.', remedy: 'Compare the id; `GET /vac/<name>/conversations` lists the conversations. Leave the id out to begin one.' },
   CONVERSATIONS_NOT_KEPT: { seen: 'caller', means: 'The service keeps no conversations; `message` names the option.', remedy: 'Leave the id out, and send the earlier turns with the question.' },
   RUN_NOT_FOUND: { seen: 'caller', means: 'The caller has no run of that id. The answer is the same for a run of another caller, of another VAC, and for a purged one.', remedy: 'Compare the id; `GET /vac/<name>/runs` lists the runs.' },

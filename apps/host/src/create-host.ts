@@ -211,7 +211,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       load: loadPlugin
     })
     app.addHook('preClose', async () => { await runs?.stop() })
-    await app.register(vacPlugin, { vacs, protocols: choices, authenticate, runs, stallMs, bodyLimit })
+    await app.register(vacPlugin, { vacs, protocols: choices, authenticate, runs, publicUrl: settings.switches.public_url || undefined, stateKey, stallMs, bodyLimit })
     await refuseOthers(app, choices)
     await registerHome(app, { vacs, version, authenticate, foldersOf: vac => vac === undefined ? undefined : assembly.folders.get(vac), protocols: () => [...protocols, ...vacProtocolNames], publicUrl: () => settings.switches.public_url })
     protocols = await registerProtocols(app, {

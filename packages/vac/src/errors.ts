@@ -10,6 +10,8 @@ export const NoPreviousResponseError = createError<[string]>('PREVIOUS_RESPONSE_
   'Previous response with id %s not found; leave previous_response_id out, and send the earlier items in `input`', 400)
 export const NoSuchItemError = createError<[string]>('ITEM_NOT_FOUND',
   'Item with id %s not found; send the item itself', 404)
+export const SourceNotFoundError = createError('SOURCE_NOT_FOUND',
+  'there is no such passage here; its address may have expired, or its document may be gone: ask again for a new one', 404)
 export const InvalidOptionsError = createError<[string]>('VAC_PLUGIN_OPTIONS', '%s', 500)
 export const ConversationsNotKeptError = createError('CONVERSATIONS_NOT_KEPT',
   'conversations are not kept here: createRuns() has the option `conversations: false`', 501, { expose: true })

@@ -1,5 +1,5 @@
 import type { Authenticate, Runs, Vacs } from '@polyvac/core'
-import { BODY_BYTES, callback, flag, integer, isRecord, milliseconds, oneOf, optional, required, withMethod, type OptionRules } from '@polyvac/core/plugin'
+import { BODY_BYTES, callback, flag, integer, isRecord, isStateKey, milliseconds, oneOf, optional, required, text, withMethod, type OptionRules } from '@polyvac/core/plugin'
 import type { PROTOCOLS, ProtocolName, ProtocolOptions } from './protocols.js'
 
 /** A protocol to serve: its name, or its name and its options. */
@@ -29,6 +29,16 @@ export interface VacPluginOptions {
    * where their reader left, `Idempotency-Key`. Default: none, and their routes answer 501.
    */
   readonly runs?: Runs | undefined
+  /**
+   * Address under which callers reach the scope of the plugin, for the addresses of citations. Default: the address of
+   * the request, with forwarded headers only under Fastify's `trustProxy`.
+   */
+  readonly publicUrl?: string | undefined
+  /**
+   * Seals the addresses of citations where there is `authenticate`; 32 bytes or more. All replicas need the same key.
+   * Default: random, so that addresses end with the process. A function is called at each use.
+   */
+  readonly stateKey?: Buffer | string | (() => Buffer | string) | undefined
   /** Total time for an interpreter in ms, where a request does not set `stream_timeout`. Default 120,000. */
   readonly timeoutMs?: number | undefined
   /** Longest time in ms that a reader of a stream may take nothing; then it is disconnected. Default 60,000. */
@@ -52,6 +62,8 @@ export const SHARED_OPTIONS = {
   openapi: flag(true),
   authenticate: callback(),
   runs: optional('what createRuns() of @polyvac/runs returns', value => isRecord(value) && typeof value.start === 'function'),
+  publicUrl: text(),
+  stateKey: optional('a text, a Buffer or a function', isStateKey),
   timeoutMs: milliseconds(120_000),
   stallMs: milliseconds(60_000),
   bodyLimit: integer(BODY_BYTES),

@@ -27,6 +27,11 @@ export interface ChatProtocol<Options extends TObject = TObject> {
   readonly requestIdHeader?: string
   /** Further headers of the response of a failure. */
   errorHeaders? (failure: Failure): Readonly<Record<string, string>>
+  /**
+   * The path, after the prefix, that shows a passage of a memory; its route reads `passage`. Citations of all protocols
+   * of the same plugin name it.
+   */
+  readonly passagePath?: (vac: string, id: string) => string
 }
 
 /** Schemas and description of a route. */
@@ -50,6 +55,8 @@ interface RouteHead<Schema extends RouteSchema> {
 interface ReadHead<Schema extends RouteSchema> extends RouteHead<Schema> {
   /** The status of an answer with a body. Default 200. */
   readonly status?: 201
+  /** It needs no caller: what it shows is named by an id that is sealed. */
+  readonly isOpen?: true
 }
 
 interface AskHead<Schema extends RouteSchema> extends RouteHead<Schema> {
@@ -71,7 +78,12 @@ export type ProtocolRoute =
 export interface WholeBody { readonly body: object }
 
 /** Undefined: 204, without a body. */
-type Body = object | undefined
+type Body = object | BodyWithHeaders | undefined
+
+/** A body with headers; a text has the `content-type` that they name. */
+export class BodyWithHeaders {
+  constructor (readonly body: object | string, readonly headers: Readonly<Record<string, string>>) {}
+}
 
 type Of<Schema> = Schema extends TSchema ? Static<Schema> : unknown
 
@@ -85,12 +97,47 @@ export interface ChatRequest<Schema extends RouteSchema = RouteSchema> {
   readonly vacs: ExposedVacs
   /** One of them. @throws VAC_NOT_FOUND; NOT_FOUND for an empty name, that of a path with a slash too many */
   vac (name: string): Vac
+  /**
+   * One citation for each `[n]` of the text that names a source, in the order of the text, then one for each source
+   * that no marker names. A source without an address has none.
+   */
+  cite (vac: Vac, answer: Pick<Answer, 'answer' | 'source_documents'>): readonly Citation[]
+  /** The passage of an address that a citation has. @throws SOURCE_NOT_FOUND, the same for each reason */
+  passage (vac: string, id: string): Promise<Passage>
   /** The runs of the caller. @throws RUNS_NOT_CONFIGURED (501) where the plugin got none */
   readonly runs: CallerRuns
-  /** Whether the plugin got runs. */
+  /** Whether the plugin got runs, and whether they keep conversations. */
   readonly keepsRuns: boolean
+  readonly keepsConversations: boolean
   /** The conversations of the caller. @throws RUNS_NOT_CONFIGURED, CONVERSATIONS_NOT_KEPT (501) */
   readonly conversations: CallerConversations
+}
+
+/** A place in the text of an answer that names a source. */
+export interface Citation {
+  /** The source: its place in `source_documents`. */
+  readonly index: number
+  /** Of the source (http or https), or of this service, where it shows the passage. */
+  readonly url: string
+  /** Not empty, in one line. */
+  readonly title: string
+  /** The marker in UTF-16 units, `text.slice(start, end) === '[n]'`; both are the length for a source without one. */
+  readonly start: number
+  readonly end: number
+}
+
+/** A passage of a document of a memory, in its document. */
+export interface Passage {
+  readonly source: string
+  /** What its document counts, with the number that was cited: `lines 3-5`, `page 2`. */
+  readonly place: string | undefined
+  /** The whole document. */
+  readonly text: string
+  readonly mediaType: string
+  /** Its first and its last line in `text`, from 1; undefined where it is not found there. */
+  readonly lines: readonly [first: number, last: number] | undefined
+  /** Whether its text is no longer in the document; undefined where the document has it in another form. */
+  readonly changed: boolean | undefined
 }
 
 /** The conversations of a caller. What does not exist for the caller fails with CONVERSATION_NOT_FOUND (404). */

@@ -39,12 +39,15 @@ export function runCallerOf (request: FastifyRequest, principal: Principal | und
 /**
  * Authenticates each request of a scope in its first hook. Returns the function with which a handler reads the caller:
  * undefined where no `authenticate` is given.
+ * @param isOpen whether a request needs no caller, since what it names is sealed
  * @throws UNAUTHENTICATED, OWNER_REFUSED (401); INVALID_PRINCIPAL (500): callers without an owner would share one
  * another's data
  */
-export function authenticateCallers (scope: FastifyInstance, authenticate: Authenticate | undefined): PrincipalOf {
+export function authenticateCallers (scope: FastifyInstance, authenticate: Authenticate | undefined,
+  isOpen: (request: FastifyRequest) => boolean = () => false): PrincipalOf {
   if (authenticate !== undefined) {
     scope.addHook('onRequest', async (request, reply) => {
+      if (isOpen(request)) return
       watchRequest(authenticate, request, reply, await authenticateCaller(request, authenticate))
     })
   }

@@ -34,9 +34,13 @@ export class SignedStates {
     this.#maxChars = maxChars
   }
 
-  /** @param call any JSON value that identifies the call; the order of keys does not matter */
-  sign (value: unknown, call: unknown, ttlMs: number): string {
-    const payload = Buffer.from(JSON.stringify({ value, call: digest(call), until: Date.now() + ttlMs })).toString('base64url')
+  /**
+   * @param call any JSON value that identifies the call; the order of keys does not matter
+   * @param stepMs the end is rounded up to a multiple of it: until then the same value has the same text
+   */
+  sign (value: unknown, call: unknown, ttlMs: number, stepMs = 1): string {
+    const until = Math.ceil((Date.now() + ttlMs) / stepMs) * stepMs
+    const payload = Buffer.from(JSON.stringify({ value, call: digest(call), until })).toString('base64url')
     return `${VERSION}.${payload}.${this.#mac(payload)}`
   }
 

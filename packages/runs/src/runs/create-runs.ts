@@ -170,7 +170,7 @@ class StoredRuns implements OwnRuns {
   async #place (caller: RunCaller, run: NewRun): Promise<TurnPlace | undefined> {
     const { vac, question, history, conversation, sendsAll, previous, other } = run
     if (this.conversations === undefined) {
-      if (conversation === undefined) return undefined
+      if (conversation === undefined && previous === undefined) return undefined
       throw new ConversationsNotKeptError(this.#tasks.conversations !== undefined ? 'createRuns() has the option `conversations: false`' : 'the task store keeps none')
     }
     return await this.conversations.place(caller, {

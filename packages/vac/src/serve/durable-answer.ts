@@ -51,12 +51,12 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
       other: 'refuse'
     })
     reply.header('x-conversation-id', conversationHeader(run.conversation))
+    asked.identify?.(run)
     if (background !== undefined) {
       reply.code(background.status ?? 202).header('location', request.server.prefix + background.toPath(run))
       return background.toBody(run)
     }
     reply.header('x-run-id', run.id)
-    asked.identify?.(run)
     try {
       if ('toBody' in format && format.add === undefined && steps === undefined) return format.toBody(answerOf(await settle(signal), signal), undefined)
       const isExact = 'toBody' in format ? format.add !== undefined : format.isExact === true

@@ -1,6 +1,6 @@
 import { labelRoutes, passErrors, streamRoute } from '@polyvac/core/plugin'
-import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
-import type { ProtocolRoute } from '../protocol.js'
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import { BodyWithHeaders, type ProtocolRoute } from '../protocol.js'
 import { followRun } from './durable-answer.js'
 import { failureHandler } from './failures.js'
 import { meterAnswer } from './metered-answer.js'
@@ -39,6 +39,13 @@ function withoutErrors<Route extends ProtocolRoute> (route: Route): Route {
 /** For @fastify/compress, which buffers text; it passes event streams on. */
 const uncompressed = { compress: false } as const
 
+const openRoute = { config: { isOpen: true } as object } as const
+
+/** Whether the route of a request needs no caller. */
+export function isOpen ({ routeOptions: { config } }: FastifyRequest): boolean {
+  return (config as { isOpen?: boolean } | undefined)?.isOpen === true
+}
+
 function addRoute (scope: FastifyInstance, served: Served, route: ProtocolRoute): void {
   const { method, path: url, schema } = route
   const streams = 'streams' in route ? route.streams : undefined
@@ -48,6 +55,7 @@ function addRoute (scope: FastifyInstance, served: Served, route: ProtocolRoute)
     schema,
     ...method === 'POST' && { bodyLimit: served.bodyLimit },
     ...streams !== undefined && streamRoute,
+    ...'isOpen' in route && openRoute,
     ...streams === 'text' && uncompressed,
     handler: handlerOf(served, route)
   })
@@ -59,7 +67,9 @@ function handlerOf (served: Served, route: ProtocolRoute): RouteHandlerMethod {
       const body = await route.read(new ServedRequest(served, request))
       if (body === undefined) return reply.code(204).send()
       if (route.status !== undefined) reply.code(route.status)
-      return body
+      if (!(body instanceof BodyWithHeaders)) return body
+      reply.headers(body.headers)
+      return body.body
     }
   }
   if ('follow' in route) {

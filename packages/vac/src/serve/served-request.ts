@@ -1,9 +1,11 @@
 import { quoteName, VacNotFoundError, vacRemedy } from '@polyvac/core/plugin'
 import type { ExposedVacs } from '@polyvac/core/protocol'
-import type { Vac } from '@polyvac/core'
+import type { Answer, Vac } from '@polyvac/core'
 import type { FastifyRequest } from 'fastify'
-import type { CallerConversations, CallerRuns, ChatRequest } from '../protocol.js'
+import { SourceNotFoundError } from '../errors.js'
+import type { CallerConversations, CallerRuns, ChatRequest, Citation, Passage } from '../protocol.js'
 import { callerConversations, callerRuns } from './caller-runs.js'
+import { citationsOf } from './citations.js'
 import type { Served } from './served.js'
 import { noSuchPath } from './unknown-paths.js'
 
@@ -27,6 +29,8 @@ export class ServedRequest implements ChatRequest {
 
   get keepsRuns (): boolean { return this.#served.runs !== undefined }
 
+  get keepsConversations (): boolean { return this.#served.runs?.conversations !== undefined }
+
   get conversations (): CallerConversations { return callerConversations(this.#served, this.#request) }
 
   /** The request that lists the VACs, with the prefix of the application. */
@@ -44,5 +48,17 @@ export class ServedRequest implements ChatRequest {
     const { vacs } = this
     if (!vacs.has(name)) throw new VacNotFoundError(quoteName(name), vacRemedy(name, vacs.list().map(({ name }) => name), this.#list))
     return vacs.get(name)
+  }
+
+  readonly cite = (vac: Vac, answer: Pick<Answer, 'answer' | 'source_documents'>): readonly Citation[] => {
+    const { passages } = this.#served
+    return citationsOf(answer, source => passages?.addressOf(this.#request, vac, source))
+  }
+
+  readonly passage = async (name: string, id: string): Promise<Passage> => {
+    const { vacs } = this
+    const passage = vacs.has(name) ? await this.#served.passages?.read(vacs.get(name), id) : undefined
+    if (passage === undefined) throw new SourceNotFoundError()
+    return passage
   }
 }

@@ -3,6 +3,7 @@ import type { OpenStreams, PrincipalOf, RouteTable } from '@polyvac/core/plugin'
 import type { ExposedVacs } from '@polyvac/core/protocol'
 import type { FastifyRequest } from 'fastify'
 import type { ChatProtocol } from '../protocol.js'
+import type { Passages } from './passages.js'
 
 /** What the protocols of one plugin share. */
 export interface Shared {
@@ -14,6 +15,8 @@ export interface Shared {
   readonly streams: OpenStreams
   /** Durable answers; undefined where the application has none. */
   readonly runs: Runs | undefined
+  /** The addresses of passages; undefined where no protocol of the plugin shows them. */
+  readonly passages: Passages | undefined
   readonly timeoutMs: number
   readonly stallMs: number
   readonly bodyLimit: number

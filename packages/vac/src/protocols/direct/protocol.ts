@@ -7,6 +7,7 @@ import { bareTextFrames, eventFrames, lineFrames, textFrames } from './frames.js
 import { conversationRoutes } from './conversations.js'
 import { backgroundOf, runRoutes } from './runs.js'
 import { RunStarted } from './run-schemas.js'
+import { sourceRoutes } from './sources.js'
 import { SearchBody, SearchQuery, VacList, VacQuery, VacStreamQuery } from './schemas.js'
 
 const tags = ['vac']
@@ -94,7 +95,8 @@ const routes = [
   }),
 
   ...runRoutes,
-  ...conversationRoutes
+  ...conversationRoutes,
+  ...sourceRoutes
 ]
 
 /** A question whose answer is streamed as a media type; undefined for text. */
@@ -147,5 +149,6 @@ export const direct = {
   prefix: '/vac',
   routes: () => routes,
   toError: ({ body }) => body,
-  appErrors: true
+  appErrors: true,
+  passagePath: (vac, id) => `/${vac}/sources/${id}`
 } satisfies ChatProtocol
