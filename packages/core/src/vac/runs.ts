@@ -50,8 +50,8 @@ export interface NewRun {
   readonly store?: boolean | undefined
   /**
    * The answer that the question follows. Its conversation goes on, or, where that has later turns, a new one begins
-   * with a copy of the turns until then. `history` comes after them. A run that asks back there gets the question as the
-   * reply. @throws RUN_NOT_FOUND
+   * with a copy of the turns until then. `history` comes after them. A run that asks back there gets the question as
+   * the reply. @throws RUN_NOT_FOUND
    */
   readonly previous?: RunTurn | undefined
   /** What its protocol keeps of the question, any JSON value. */

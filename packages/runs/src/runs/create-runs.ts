@@ -14,7 +14,8 @@ import { runItems } from './run-items.js'
 import { ownerOfRuns, runsOwner } from '../run-owner.js'
 import { taskStatesOf } from '../run-states.js'
 import { viewRun } from './run-view.js'
-import { runVacs, type RunInput, type RunMetadata } from './run-vac.js'
+import type { RunInput, RunMetadata } from './run-input.js'
+import { runVacs } from './run-vac.js'
 import { noteReader } from './unread.js'
 
 export interface RunsOptions {

@@ -89,7 +89,7 @@ export class ResponseWriter {
     return joinTexts([...ended, this.#event('error', { code, message, param, error }), this.#event('response.failed', { response: this.object() }), DONE])
   }
 
-  /** The response as it is now. */
+  /** The present response. */
   object (status = this.#state.status): object {
     const items = [...this.#items]
     if (this.#message !== undefined) items[this.#message.index] = messageItem(this.#message, 'in_progress', [])
@@ -166,7 +166,7 @@ export class ResponseWriter {
     return events
   }
 
-  /** A part of a summary of its own, which is whole at once. */
+  /** A separate part of the summary, which is whole at once. */
   #summary (text: string): Text {
     const last = this.#reasoning?.isOpen === true ? this.#reasoning.parts.at(-1) : undefined
     if (text === '' || text === last || this.#summaries >= MAX_SUMMARY_PARTS) return ''
@@ -239,11 +239,11 @@ export class ResponseWriter {
 
   #finish (answer: Answer): Text {
     const sent = this.#message?.text ?? ''
-    // readers cannot take text back: an answer that does not continue it leaves it as it is
+    // readers cannot take text back: an answer that does not continue it leaves it unchanged
     const rest = answer.answer.startsWith(sent) ? answer.answer.slice(sent.length) : ''
     const calls = this.#head.notes.callsTools === true ? toolCallsOf(answer, this.#head.model) : []
     const begun = this.#text(rest)
-    // a response without an item is no answer for its readers
+    // for its readers a response without an item has not answered
     const empty = this.#message === undefined && calls.length === 0 ? joinTexts([this.#endReasoning(), this.#beginMessage()]) : ''
     const annotations = this.#message === undefined ? [] : this.#cite({ answer: this.#message.text, source_documents: answer.source_documents })
     const ended = [begun, empty, this.#endReasoning(), this.#endMessage('completed', annotations), ...calls.map(call => this.#call(call))]
@@ -291,4 +291,3 @@ function messageItem ({ id, text }: Pick<Message, 'id' | 'text'>, status: string
 function reasoningItem ({ id, parts }: Pick<Reasoning, 'id' | 'parts'>): object {
   return { id, type: 'reasoning', summary: parts.map(text => ({ type: 'summary_text', text })) }
 }
-
