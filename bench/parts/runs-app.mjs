@@ -22,7 +22,7 @@ export async function runsApp (path, finished = 0, conversations = 0) {
   app.addHook('onClose', () => tasks.close())
   const vacs = createVacs({ vacs: ['counted', 'instant'], parts: { counted: { streamInterpreter: counted }, instant: { streamInterpreter: instant } } })
   const runs = createRuns({ vacs, tasks, concurrency: AT_ONCE })
-  await app.register(vacPlugin, { vacs, runs })
+  await app.register(vacPlugin, { vacs, runs, protocols: ['direct', 'openai', 'responses'] })
   await fill(runs, vacs.get('instant'), finished)
   return app
 }

@@ -53,8 +53,9 @@ export class ResponseWriter {
     this.#state = { status: head.notes.background === true ? 'queued' : 'in_progress' }
   }
 
-  /** The events before the first output. */
+  /** The events before the first output, once. */
   open (): string {
+    if (this.#isOpen) return ''
     const begun = this.#event('response.created', { response: this.object() })
     const queued = this.#state.status === 'queued' ? this.#event('response.queued', { response: this.object() }) : ''
     this.#isOpen = true
@@ -70,14 +71,14 @@ export class ResponseWriter {
 
   /** The events of the next item of an answer; the last one is the Answer. */
   add (item: Chunk | Restart): Text {
-    const opening = this.#isOpen ? '' : this.open()
+    const opening = this.open()
     const events = typeof item !== 'string' && 'restart' in item ? this.#restart() : encodeChunk(this.#table, item)
     return opening === '' ? events : joinTexts([opening, events])
   }
 
   /** The events of a failure, and the end. A run that was cancelled is incomplete. */
   fail (failure: Failure): Text {
-    const opening = this.#isOpen ? '' : this.open()
+    const opening = this.open()
     const ended = [opening, this.#endReasoning(), this.#endMessage('incomplete')]
     if (failure.body.error.code === 'RUN_CANCELLED') {
       this.#state = { status: 'cancelled', reason: 'cancelled' }
