@@ -19,7 +19,7 @@ export async function instant (question) {
   return { answer: question }
 }
 
-/** @param extra `chunks`, and `chars` of a chunk, default 100; the fields of a request for a response are in `request` */
+/** @param extra `chunks`, and `chars` of a chunk, default 100; those of the Responses API are in `request` */
 export async function * counted (question, name, history, extra) {
   const { chunks, chars = CHUNK.length } = extra.request ?? extra
   const chunk = CHUNK.slice(-chars)
