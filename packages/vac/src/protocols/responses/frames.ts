@@ -3,7 +3,7 @@ import { encodeChunk, eventText, joinTexts, jsonText, type ByKind, type Failure,
 import type { Restart } from '../../protocol.js'
 import { toolCallsOf } from '../../openai/tool-calls.js'
 import { toResponseError } from './errors.js'
-import { keyOf, outputId } from './ids.js'
+import { callId, keyOf, outputId } from './ids.js'
 import { responseObject, type ResponseHead, type ResponseState } from './response.js'
 
 /** A source of an answer with its address, at its place in the text. */
@@ -242,7 +242,7 @@ export class ResponseWriter {
     const sent = this.#message?.text ?? ''
     // readers cannot take text back: an answer that does not continue it leaves it unchanged
     const rest = answer.answer.startsWith(sent) ? answer.answer.slice(sent.length) : ''
-    const calls = this.#head.notes.callsTools === true ? toolCallsOf(answer, this.#head.model) : []
+    const calls = this.#head.notes.callsTools === true ? toolCallsOf(answer, this.#head.model, i => callId(keyOf(this.#head.run), i)) : []
     const begun = this.#text(rest)
     // for its readers a response without an item has not answered
     const empty = this.#message === undefined && calls.length === 0 ? joinTexts([this.#endReasoning(), this.#beginMessage()]) : ''
@@ -252,10 +252,10 @@ export class ResponseWriter {
     return joinTexts([...ended, this.#event('response.completed', { response: this.object() }), DONE])
   }
 
-  #call ({ id: callId, name, arguments: args }: { readonly id: string, readonly name: string, readonly arguments: string }): Text {
+  #call ({ id: call, name, arguments: args }: { readonly id: string, readonly name: string, readonly arguments: string }): Text {
     const index = this.#nextIndex()
     const id = outputId('fc', keyOf(this.#head.run), index)
-    const item = { id, type: 'function_call', status: 'completed', call_id: callId, name, arguments: args }
+    const item = { id, type: 'function_call', status: 'completed', call_id: call, name, arguments: args }
     this.#items[index] = item
     return joinTexts([
       this.#event('response.output_item.added', { output_index: index, item: { ...item, status: 'in_progress', arguments: '' } }),
