@@ -1,6 +1,6 @@
 import type { RunCaller, RunState } from './run-caller.js'
 import type { SourceDocument } from './schemas.js'
-import type { Step, StepOf } from './step.js'
+import type { Step, StepOf, StepView } from './step.js'
 import type { Answer, ChatTurn } from './vac.js'
 
 /** A conversation of one owner with one VAC, as its caller reads it. Times are milliseconds since 1970. */
@@ -84,6 +84,28 @@ export interface TurnTask {
   readonly id: string
   readonly turn: number
   readonly attempt: number
+}
+
+/** What a task is created with to be a turn: the store takes it with the task. */
+export interface BegunTurn {
+  readonly turn: TurnPlace
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+/** The turn of a conversation that an attempt at a task answers. For a task that is not a turn they do nothing. */
+export interface AnsweredTurn {
+  /** What it keeps of steps; undefined: none. */
+  readonly steps: StepView | undefined
+  /** What was said before; undefined where nothing is stored, and the history that was sent counts. */
+  history (): Promise<TurnHistory | undefined>
+  /** Adds a step of the answer. */
+  add (step: Step): void
+  /** The answer with the number of turns that its interpreter did not get. */
+  withHistory (answer: Answer): Answer
+  /** Keeps the answer. Call it before the update that ends the task. */
+  answer (answer: Answer): Promise<void>
+  /** The same for a failure, as its caller may read it. */
+  fail (error: { readonly code: string, readonly message: string }): Promise<void>
 }
 
 /** What was said before a question, as interpreters get it. */

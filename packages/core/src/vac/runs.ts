@@ -1,5 +1,5 @@
 import type { AbortSignalLike } from '../basics/light-abort.js'
-import type { Conversations } from './conversations.js'
+import type { AnsweredTurn, BegunTurn, Conversations, TurnTask } from './conversations.js'
 import type { RunCaller, RunState } from './run-caller.js'
 import type { StepView } from './step.js'
 import type { Answer, ChatTurn, Chunk, Vac } from './vac.js'
@@ -98,4 +98,11 @@ export interface Runs {
   delete (caller: RunCaller, vac: string, id: string): Promise<void>
   /** Answers the question of a run that asks back; its next turn begins. @throws RUN_NOT_WAITING (409) */
   continue (caller: RunCaller, vac: string, id: string, text: string): Promise<Run>
+  /**
+   * Makes a question that the task of another plugin answers a turn of the conversation that its caller names.
+   * @throws CONVERSATION_NOT_FOUND (404), CONVERSATIONS_NOT_KEPT (501)
+   */
+  beginTurn (caller: RunCaller, question: Pick<NewRun, 'vac' | 'question'> & { readonly conversation: string }): Promise<BegunTurn>
+  /** The turn that an attempt at such a task answers. @param metadata of the task */
+  answeredTurn (task: TurnTask, metadata: Readonly<Record<string, unknown>>): Promise<AnsweredTurn>
 }

@@ -191,7 +191,8 @@ function viewTurn ({ id, question, answer, content, state, createdAt, endedAt }:
     metadata,
     steps: seen.filter(step => !('file' in step)),
     files: steps.flatMap(step => 'file' in step ? [step.file] : []),
-    state: runStateOf(state),
+    // a task of MCP completes with the result that its tool failed
+    state: error !== undefined && state === 'completed' ? 'failed' : runStateOf(state),
     createdAt,
     durationMs: endedAt === undefined ? undefined : endedAt - createdAt,
     error: error ?? (state === 'canceled' ? { code: 'RUN_CANCELLED', message: 'the answer was cancelled' } : undefined)

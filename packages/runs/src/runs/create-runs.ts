@@ -1,4 +1,4 @@
-import type { Authenticate, Conversations, Log, StepView, TurnPlace, Vacs } from '@polyvac/core'
+import type { AnsweredTurn, Authenticate, BegunTurn, Conversations, Log, StepView, TurnPlace, TurnTask, Vac, Vacs } from '@polyvac/core'
 import {
   accessKey, callback, callerFields, flag, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
   stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type Runs,
@@ -9,6 +9,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { CallerTasks } from '../tasks/caller-tasks.js'
 import { removeTask } from '../tasks/remove-task.js'
 import { conversationsIn, turnAt } from '../conversation/stored-conversations.js'
+import { Turn, type TurnMetadata } from '../conversation/turn.js'
 import { ConversationsNotKeptError, IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from '../errors.js'
 import { runItems } from './run-items.js'
 import { ownerOfRuns, runsOwner } from '../run-owner.js'
@@ -110,7 +111,7 @@ class StoredRuns implements OwnRuns {
       caller: callerFields(caller.principal),
       steps: run.steps,
       unreadMs: run.unreadMs,
-      ...keeps && { isTurn: true, ...run.conversation === undefined && history.length === 0 && { begins: true }, turnSteps: run.steps ?? stepsFor(vac.config, true, () => caller.isAdmin) },
+      ...keeps && { ...turnMetadata(caller, vac, run.steps), ...run.conversation === undefined && history.length === 0 && { begins: true } },
       ...place !== undefined && !keeps && { history: { ...place, sent: [], dropped: [] } }
     }
     // the request only waits from here on: the run is in a separate trace
@@ -144,7 +145,9 @@ class StoredRuns implements OwnRuns {
   }
 
   /** Where the question goes; undefined where conversations are not kept, and it names none. */
-  async #place (caller: RunCaller, { vac, question, history, conversation, sendsAll, other }: NewRun): Promise<TurnPlace | undefined> {
+  async #place (
+    caller: RunCaller, { vac, question, history, conversation, sendsAll, other }: Pick<NewRun, 'vac' | 'question' | 'history' | 'conversation' | 'sendsAll' | 'other'>
+  ): Promise<TurnPlace | undefined> {
     if (this.conversations === undefined) {
       if (conversation === undefined) return undefined
       throw new ConversationsNotKeptError(this.#tasks.conversations !== undefined ? 'createRuns() has the option `conversations: false`' : 'the task store keeps none')
@@ -157,6 +160,15 @@ class StoredRuns implements OwnRuns {
       sendsAll,
       isExclusive: other === 'refuse'
     })
+  }
+
+  async beginTurn (caller: RunCaller, { vac, question, conversation }: Parameters<Runs['beginTurn']>[1]): Promise<BegunTurn> {
+    const turn = await this.#place(caller, { vac, question, conversation, history: [] })
+    return { turn: turn!, metadata: { ...turnMetadata(caller, vac) } }
+  }
+
+  async answeredTurn (task: TurnTask, metadata: TurnMetadata): Promise<AnsweredTurn> {
+    return new Turn(this.conversations, task, task.attempt, metadata)
   }
 
   async #create (owner: string, task: NewTask, place: TurnPlace | undefined): Promise<CreatedTask> {
@@ -230,6 +242,10 @@ class StoredRuns implements OwnRuns {
     if (outcome === 'not-waiting') throw new RunNotWaitingError(viewRun(task).state)
     return viewRun(task)
   }
+}
+
+function turnMetadata ({ isAdmin }: RunCaller, { config }: Vac, steps?: StepView): TurnMetadata {
+  return { isTurn: true, turnSteps: steps ?? stepsFor(config, true, () => isAdmin) }
 }
 
 /** @throws RUN_NOT_FOUND for the run of another VAC, as for an unknown one */
