@@ -21,7 +21,9 @@ const historian: Interpreter = (question, _vac, history) => `${history.map(({ co
 
 interface Service { readonly app: FastifyInstance, readonly tasks: ReturnType<typeof sqliteTaskStore> }
 
-async function serve (t: Test, { agent = historian, hasRuns = true, keeps = true, authenticated = false }: { agent?: Interpreter, hasRuns?: boolean, keeps?: boolean, authenticated?: boolean } = {}): Promise<Service> {
+interface Served { readonly agent?: Interpreter, readonly hasRuns?: boolean, readonly keeps?: boolean, readonly authenticated?: boolean, readonly bodyLimit?: number }
+
+async function serve (t: Test, { agent = historian, hasRuns = true, keeps = true, authenticated = false, bodyLimit }: Served = {}): Promise<Service> {
   const vacs = createVacs({ vacs: ['docs', 'other'], streamInterpreter: agent })
   const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
@@ -31,7 +33,7 @@ async function serve (t: Test, { agent = historian, hasRuns = true, keeps = true
   const runs = createRuns({ vacs, tasks, conversations: keeps })
   app.addHook('onClose', async () => { await tasks.close() })
   await app.register(vacPlugin, { vacs, runs, ...callers })
-  await app.register(a2aPlugin, { vacs, tasks, conversations: keeps, ...callers })
+  await app.register(a2aPlugin, { vacs, tasks, conversations: keeps, bodyLimit, ...callers })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs, hasRuns ? { runs } : {})], tasks, ...callers })
   t.teardown(() => app.close())
   await app.ready()
@@ -221,6 +223,39 @@ test('a task that asks back has a turn for each question, with the steps that no
       { question: 'fail', state: 'failed', error: { code: 'SOURCE_AWAY' } }
     ]
   })
+})
+
+test('the files of a message are kept in its turn, exported, imported and deleted with it; one that is too large is named', async t => {
+  const agent: Interpreter = async function * (question) {
+    yield { file: { name: 'answer.txt', media_type: 'text/plain', bytes: 'QQ==' } }
+    return question === 'ask' ? { answer: 'Which one?', input_required: 'Which one?' } : { answer: 'Thanks.' }
+  }
+  const { app, tasks } = await serve(t, { agent, bodyLimit: 8 * 1024 * 1024 })
+  const send = async (text: string, contextId: string, parts: readonly Json[], taskId?: string): Promise<Json> => {
+    const response = await app.inject({ method: 'POST', url: '/a2a/v1/message:send', headers: { 'a2a-version': '1.0' }, payload: { message: { messageId: `${text} ${contextId}`, role: 'ROLE_USER', contextId, taskId, metadata: { skillId: 'vac_query_docs' }, parts: [{ text }, ...parts] } } })
+    t.equal(response.statusCode, 200, response.body.slice(0, 300))
+    return response.json().task
+  }
+  const small = { raw: 'YQ==', filename: 'a.txt', mediaType: 'text/plain' }
+  const { id: taskId } = await send('ask', 'c', [small, { url: 'https://example.com/b.png', mediaType: 'image/png' }])
+  await send('this', 'c', [small], taskId)
+  await send('large', 'c', [{ raw: 'A'.repeat(5 * 1024 * 1024), filename: 'large.bin' }, small])
+  const first = { name: 'a.txt', media_type: 'text/plain', bytes: 'YQ==', role: 'user' }
+  const last = { name: 'answer.txt', media_type: 'text/plain', bytes: 'QQ==' }
+  const kept = [
+    [first, { name: 'file', media_type: 'image/png', url: 'https://example.com/b.png', role: 'user' }, last],
+    [first, last],
+    [{ name: 'large.bin', media_type: 'application/octet-stream', role: 'user' }, first, last]
+  ]
+  const filesOf = async (id: string): Promise<Json[][]> => (await read(app, id)).json().turns.map(({ files }: Json) => files)
+  t.strictSame(await filesOf('c'), kept)
+  const exported = (await app.inject('/vac/docs/conversations/c/export')).json()
+  t.equal((await app.inject({ method: 'DELETE', url: '/vac/docs/conversations/c' })).statusCode, 204)
+  t.equal((await read(app, 'c')).statusCode, 404)
+  t.equal((await tasks.list(ownerKey(undefined))).tasks.length, 0)
+  const imported = await app.inject({ method: 'POST', url: '/vac/docs/conversations', payload: exported })
+  t.match(imported.json(), { id: 'c', turn_count: 3 })
+  t.strictSame(await filesOf('c'), kept)
 })
 
 test('a context has a separate conversation for each VAC', async t => {

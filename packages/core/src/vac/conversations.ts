@@ -14,6 +14,12 @@ export interface ConversationHead {
   readonly turnCount: number
 }
 
+/** A file of a turn. */
+export type TurnFile = StepOf<'file'>['file'] & {
+  /** Present where it came with the question. */
+  readonly role?: 'user'
+}
+
 /** A question with its answer. */
 export interface ConversationTurn {
   readonly id: string
@@ -23,7 +29,8 @@ export interface ConversationTurn {
   readonly sourceDocuments: readonly SourceDocument[]
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   readonly steps: readonly Step[]
-  readonly files: readonly StepOf<'file'>['file'][]
+  /** Those of the question, then those of the answer. One too large to be kept has neither `url` nor `bytes`. */
+  readonly files: readonly TurnFile[]
   readonly state: RunState
   readonly createdAt: number
   /** From the question to the answer, in ms. */
@@ -50,6 +57,8 @@ export interface ConversationExport {
 export interface TurnQuestion {
   readonly vac: string
   readonly question: string
+  /** What came with the question. */
+  readonly files?: readonly StepOf<'file'>['file'][] | undefined
   /** The conversation that the caller names; undefined begins one. */
   readonly conversation?: string | undefined
   /** What the client has sent before the question: a conversation that begins with it has its turns. */
@@ -70,6 +79,7 @@ export interface TurnPlace {
   readonly vac: string
   readonly conversation: string
   readonly question: string
+  readonly files?: readonly StepOf<'file'>['file'][] | undefined
   /** The number of a stored turn: it and the later ones are dropped for the question. */
   readonly from?: number | undefined
   /** The tasks of those turns. */

@@ -112,7 +112,7 @@ class StoredRuns implements OwnRuns {
       steps: run.steps,
       unreadMs: run.unreadMs,
       ...keeps && { ...turnMetadata(caller, vac, run.steps), ...run.conversation === undefined && history.length === 0 && { begins: true } },
-      ...place !== undefined && !keeps && { history: { ...place, sent: [], dropped: [] } }
+      ...place !== undefined && !keeps && { history: { ...place, files: [], sent: [], dropped: [] } }
     }
     // the request only waits from here on: the run is in a separate trace
     const trace = traceLinks()
@@ -237,7 +237,7 @@ class StoredRuns implements OwnRuns {
   async continue (caller: RunCaller, vac: string, id: string, text: string): Promise<Run> {
     const { owner } = await this.#find(caller, vac, id)
     const message = { id: randomUUID(), parts: [{ type: 'text' as const, text }] }
-    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { caller: callerFields(caller.principal) }, text)
+    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { caller: callerFields(caller.principal) }, { question: text })
     if (outcome === 'not-found') throw new NoSuchRunError()
     if (outcome === 'not-waiting') throw new RunNotWaitingError(viewRun(task).state)
     return viewRun(task)
