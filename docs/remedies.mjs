@@ -126,7 +126,6 @@ export const remedies = {
   MCP_ASK_TIMEOUT: { seen: 'caller', status: 200, means: 'A tool of the MCP server asked the client something, and the client did not answer in time.', remedy: 'Call again, and answer within the time that `message` names. In code, `limits.questionTtlMs` of the MCP server gives more.' },
   MCP_INSUFFICIENT_SCOPE: { seen: 'caller', means: 'The credentials are valid, and lack a scope that the MCP server requires. `WWW-Authenticate` names it.', remedy: 'Get a token with that scope.' },
   MCP_INVALID_RESULT: { seen: 'caller', status: 200, means: 'A tool of the application returned what JSON cannot represent: nested too deep, circular, or with a bigint.', remedy: 'Correct the tool that the text names.' },
-  MCP_CONVERSATION_IN_TASK: { seen: 'caller', status: 200, means: 'A call that becomes a task of MCP names a `conversation_id`.', remedy: 'Call the tool without `task` and without the tasks extension, or leave `conversation_id` out.' },
   MCP_CANNOT_ASK: { seen: 'caller', status: 200, means: 'A tool of the MCP server has a question, and the client did not declare that it answers such questions.', remedy: 'Declare the capability that `message` names, or use another tool.' },
 
   CONFIG_INVALID: { seen: 'start', means: 'The configuration file cannot be read or has mistakes. All are reported at once, each with file, line and column.', remedy: 'Correct them; `polyvac check` reports the same without a start.' },

@@ -173,6 +173,8 @@ export interface Asked {
   readonly vac: Vac
   readonly question: string
   readonly history: readonly ChatTurn[]
+  /** Files of the question, which its turn keeps. */
+  readonly files?: TurnQuestion['files'] | undefined
   /** Further fields for the interpreter. */
   readonly extra: Readonly<Record<string, unknown>>
   /** Total time for the interpreter, in ms. Default: that of the plugin. */
