@@ -1,12 +1,12 @@
 import { send, type SendRequest } from '../requests/exchange.js'
 import { ADDRESS } from '../shared/address.js'
 import type { Fields } from '../shared/fields.js'
+import { loadPart } from '../shared/load-part.js'
 import { randomId } from '../shared/random-id.js'
 import { settings, type RouteName } from '../shared/settings.js'
 import { textOf } from './a2a-tasks.js'
 import { attachmentsOf } from './attachments.js'
 import { addDelta, events, type ChatProtocol, type Question, type SignIn, type Source, type Update } from './chat-protocol.js'
-import { askMcp, askMcpSession } from './mcp-chat.js'
 
 /** The protocols of the chat, in the order of the list. */
 export const PROTOCOLS: readonly ChatProtocol[] = [
@@ -20,9 +20,12 @@ export const PROTOCOLS: readonly ChatProtocol[] = [
     ask: askDescription,
     cancel: async taskId => await (await send(descriptionRequest('tasks/cancel', { taskId }, 'json'))).json()
   },
-  { id: 'mcp', title: 'MCP 2026-07-28', route: 'mcp', ask: askMcp },
-  { id: 'mcp-session', title: 'MCP 2025-11-25', route: 'mcp', ask: askMcpSession }
+  { id: 'mcp', title: 'MCP 2026-07-28', route: 'mcp', ask: async function * (question) { yield * (await mcpChat()).askMcp(question) } },
+  { id: 'mcp-session', title: 'MCP 2025-11-25', route: 'mcp', ask: async function * (question) { yield * (await mcpChat()).askMcpSession(question) } }
 ]
+
+/** How MCP asks, which is loaded with the first question. */
+const mcpChat = async () => await loadPart(async () => await import('./mcp-chat.js'))
 
 const ENDED = /^TASK_STATE_(?:COMPLETED|CANCELED|FAILED|REJECTED)$/
 
