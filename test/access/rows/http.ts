@@ -41,6 +41,7 @@ const SAME_FOR_ALL = [
 
 const open: Row[] = rowsOf({ protocol: 'public', isPublic: true }, [
   ...SAME_FOR_ALL.map(path => ({ route: `GET ${path}`, make: get(path) })),
+  { route: 'GET /playground/parts/:part', make: get('/playground/parts/none.js') },
   { route: 'POST /mcp/sign-in', kind: 'continue', make: () => ({ path: '/mcp/sign-in', headers: form, body: 'ticket=none' }) },
   // its id is sealed: with any other it answers all callers alike, also about a VAC that does not exist
   { route: 'GET /vac/:vector_name/sources/*', names: [VAC, 'nobody'] as const, make: (name: string) => ({ method: 'GET', path: `/vac/${name}/sources/none` }) },
