@@ -207,7 +207,7 @@ function viewTurn ({ id, question, files: asked = [], answer, content, state, cr
     metadata,
     steps: seen.filter(step => !('file' in step)),
     files: [...(asked as readonly TurnFile[]).map(file => ({ ...file, role: 'user' as const })), ...steps.flatMap(step => 'file' in step ? [step.file] : [])],
-    // a task of MCP completes with the result that its tool failed
+    // a task of another plugin may complete with the result that its tool failed
     state: error !== undefined && state === 'completed' ? 'failed' : runStateOf(state),
     createdAt,
     durationMs: endedAt === undefined ? undefined : endedAt - createdAt,
