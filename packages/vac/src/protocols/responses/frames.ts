@@ -53,11 +53,12 @@ export class ResponseWriter {
     this.#state = { status: head.notes.background === true ? 'queued' : 'in_progress' }
   }
 
-  /** The events before the first output. */
+  /** The events before the first output; empty once they are written, also by `add` and `fail`. */
   open (): string {
+    if (this.#isOpen) return ''
+    this.#isOpen = true
     const begun = this.#event('response.created', { response: this.object() })
     const queued = this.#state.status === 'queued' ? this.#event('response.queued', { response: this.object() }) : ''
-    this.#isOpen = true
     this.#state = { status: 'in_progress' }
     return textOf([begun, queued, this.#event('response.in_progress', { response: this.object() })])
   }
@@ -70,14 +71,14 @@ export class ResponseWriter {
 
   /** The events of the next item of an answer; the last one is the Answer. */
   add (item: Chunk | Restart): Text {
-    const opening = this.#isOpen ? '' : this.open()
+    const opening = this.open()
     const events = typeof item !== 'string' && 'restart' in item ? this.#restart() : encodeChunk(this.#table, item)
     return opening === '' ? events : joinTexts([opening, events])
   }
 
   /** The events of a failure, and the end. A run that was cancelled is incomplete. */
   fail (failure: Failure): Text {
-    const opening = this.#isOpen ? '' : this.open()
+    const opening = this.open()
     const ended = [opening, this.#endReasoning(), this.#endMessage('incomplete')]
     if (failure.body.error.code === 'RUN_CANCELLED') {
       this.#state = { status: 'cancelled', reason: 'cancelled' }
@@ -291,4 +292,3 @@ function messageItem ({ id, text }: Pick<Message, 'id' | 'text'>, status: string
 function reasoningItem ({ id, parts }: Pick<Reasoning, 'id' | 'parts'>): object {
   return { id, type: 'reasoning', summary: parts.map(text => ({ type: 'summary_text', text })) }
 }
-
