@@ -250,7 +250,10 @@ export interface StreamFormat {
   readonly restart?: ((seq?: number) => Text) | undefined
   /** The text after the last chunk. */
   readonly end?: string | undefined
-  /** The text before the first chunk of an event stream, after which a failure is one after the first byte. */
+  /**
+   * The text before the first chunk of an event stream, after which a failure is one after the first byte. It may be
+   * asked for after the first chunk, which then has it before its own text: it is empty from then on.
+   */
   readonly open?: (() => string) | undefined
   /** The keep-alive of an event stream. Default: a comment. */
   readonly keepAlive?: (() => string) | undefined

@@ -53,12 +53,12 @@ export class ResponseWriter {
     this.#state = { status: head.notes.background === true ? 'queued' : 'in_progress' }
   }
 
-  /** The events before the first output, once. */
+  /** The events before the first output; empty once they are written, also by `add` and `fail`. */
   open (): string {
     if (this.#isOpen) return ''
+    this.#isOpen = true
     const begun = this.#event('response.created', { response: this.object() })
     const queued = this.#state.status === 'queued' ? this.#event('response.queued', { response: this.object() }) : ''
-    this.#isOpen = true
     this.#state = { status: 'in_progress' }
     return textOf([begun, queued, this.#event('response.in_progress', { response: this.object() })])
   }
