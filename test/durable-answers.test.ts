@@ -13,7 +13,7 @@ import { test, type Test } from 'tap'
 import { until } from './fixtures/until.js'
 import { toy } from '../packages/vac/test/fixtures/toy.js'
 import { eventsOf, jsonOf, messagesOf } from './probes/events.mjs'
-import { forms, type Probe } from './probes/index.mjs'
+import { forms, VAC_PROTOCOLS, type Probe } from './probes/index.mjs'
 import './fixtures/timeout.mjs'
 
 /** What the interpreter of a service did, and what its answers wait for. */
@@ -62,7 +62,7 @@ async function makeService (t: Test, { runs: hasRuns = true, authenticated = tru
   app.addHook('onClose', async () => { await tasks.close() })
   const callers = authenticated ? { authenticate } : {}
   const runs = createRuns({ vacs, tasks, concurrency: 64 })
-  await app.register(vacPlugin, { vacs, ...hasRuns && { runs }, ...callers })
+  await app.register(vacPlugin, { vacs, protocols: VAC_PROTOCOLS, ...hasRuns && { runs }, ...callers })
   await app.register(a2aPlugin, { vacs, tasks, concurrency: 64, ...callers })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs)], tasks, ...callers })
   t.teardown(() => app.close())

@@ -1,3 +1,5 @@
+import type { ProtocolName } from '@polyvac/vac'
+
 export interface ProbeRequest {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
@@ -28,7 +30,10 @@ export interface Probe {
   usageOf (body: string): unknown
 }
 
-export const PROBES: Readonly<Record<'direct' | 'openai' | 'a2a' | 'mcp', Probe>>
+export const PROBES: Readonly<Record<'direct' | 'openai' | 'responses' | 'a2a' | 'mcp', Probe>>
+
+/** The names of the protocols of the plugin of VACs, of which some are off by default. */
+export const VAC_PROTOCOLS: readonly ProtocolName[]
 
 type Probes = Readonly<Record<string, Probe>>
 type Kinds = ReadonlyArray<'ask' | 'stream'>

@@ -193,7 +193,7 @@ export interface Asked {
   readonly store?: boolean | undefined
   /** Answers 202 at once, where the plugin has runs; the answer is a run that goes on without its reader. */
   readonly background?: Background | undefined
-  /** An answer that is kept goes on when its reader leaves, and is cancelled after so long without one, in ms; Infinity: never. */
+  /** An answer that is kept goes on when its reader leaves; it is cancelled after so many ms without one, or never. */
   readonly unreadMs?: number | undefined
   /** Takes the run that the answer is, before it is formatted: its id and its times are those of the answer. */
   readonly identify?: ((run: Run) => void) | undefined

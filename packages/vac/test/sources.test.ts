@@ -44,7 +44,7 @@ async function serve (answer: Pick<Answer, 'answer' | 'source_documents'>, { doc
   const vacs = createVacs({ vacs: ['docs', 'other', 'bare'], streamInterpreter: async function * () { yield * [] }, parts: { docs: { memory }, other: { memory } } })
   const plugin = only ? protocolPlugin(citing(answer)) : pluginOf({ direct, citing: citing(answer) })
   const protocols = only ? {} : { protocols: ['direct', 'citing'] as unknown as NonNullable<VacPluginOptions['protocols']> }
-  await app.register(plugin as typeof vacPlugin, { vacs, prefix, ...protocols, ...options } as VacPluginOptions)
+  await app.register(plugin as typeof vacPlugin, { vacs, prefix, ...protocols, ...options } as unknown as VacPluginOptions)
   return app
 }
 

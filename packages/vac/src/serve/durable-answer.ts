@@ -119,7 +119,7 @@ async function sendItems (served: Served, request: FastifyRequest, reply: Fastif
   })
 }
 
-/** The items; a reader that is left behind, since the service closes, is cut off: a proper end would be that of the run. */
+/** The items; when the service closes, a reader is cut off: a proper end would be that of the run. */
 async function * untilLeft (items: AsyncIterable<RunItem>, signal: SentItems['signal'], { raw }: FastifyReply): AsyncGenerator<RunItem, void> {
   yield * items
   if (signal.aborted) raw.destroy()

@@ -172,7 +172,7 @@ async function resolved (request: Request, entries: readonly InputEntry[]): Prom
   return all
 }
 
-/** @throws BAD_REQUEST for the output of a call that nobody has made */
+/** @throws BAD_REQUEST for the output of a call that was not made */
 function checkOutputs (entries: readonly InputEntry[], chain: readonly Readonly<Record<string, unknown>>[], isContinued: boolean): void {
   const known = new Set([...entries.flatMap(entry => entry.kind === 'call' ? [entry.id] : []), ...chain.map(({ call_id: id }) => id)])
   // without the earlier items of an interpreter that takes no tools, nothing is certain

@@ -36,11 +36,15 @@ export class ResponseWriter {
   readonly #after: number
   /** The number of the next event. */
   #number = 0
-  /** Items by `output_index`; undefined for one that a crash has broken. */
+  /**
+   * Items by `output_index`; undefined for one that a crash has broken.
+   * @keyed none: it lives for one answer, which has few items
+   */
   readonly #items: Array<object | undefined> = []
   #message: Message | undefined
   #reasoning: Reasoning | undefined
   #summaries = 0
+  // @keyed none: it lives for one answer, and has at most its steps
   #names = new Map<string, string>()
   #state: Pick<ResponseState, 'status' | 'answer' | 'error' | 'reason'>
   #isOpen = false
@@ -89,7 +93,7 @@ export class ResponseWriter {
     return joinTexts([...ended, this.#event('error', { code, message, param, error }), this.#event('response.failed', { response: this.object() }), DONE])
   }
 
-  /** The response as it is now. */
+  /** The response at present. */
   object (status = this.#state.status): object {
     const items = [...this.#items]
     if (this.#message !== undefined) items[this.#message.index] = messageItem(this.#message, 'in_progress', [])
@@ -166,7 +170,7 @@ export class ResponseWriter {
     return events
   }
 
-  /** A part of a summary of its own, which is whole at once. */
+  /** A separate part of a summary, which is whole at once. */
   #summary (text: string): Text {
     const last = this.#reasoning?.isOpen === true ? this.#reasoning.parts.at(-1) : undefined
     if (text === '' || text === last || this.#summaries >= MAX_SUMMARY_PARTS) return ''
@@ -239,11 +243,11 @@ export class ResponseWriter {
 
   #finish (answer: Answer): Text {
     const sent = this.#message?.text ?? ''
-    // readers cannot take text back: an answer that does not continue it leaves it as it is
+    // readers cannot take text back: an answer that does not continue it leaves it unchanged
     const rest = answer.answer.startsWith(sent) ? answer.answer.slice(sent.length) : ''
     const calls = this.#head.notes.callsTools === true ? toolCallsOf(answer, this.#head.model) : []
     const begun = this.#text(rest)
-    // a response without an item is no answer for its readers
+    // readers take a response without an item for a failure
     const empty = this.#message === undefined && calls.length === 0 ? joinTexts([this.#endReasoning(), this.#beginMessage()]) : ''
     const annotations = this.#message === undefined ? [] : this.#cite({ answer: this.#message.text, source_documents: answer.source_documents })
     const ended = [begun, empty, this.#endReasoning(), this.#endMessage('completed', annotations), ...calls.map(call => this.#call(call))]
@@ -291,4 +295,3 @@ function messageItem ({ id, text }: Pick<Message, 'id' | 'text'>, status: string
 function reasoningItem ({ id, parts }: Pick<Reasoning, 'id' | 'parts'>): object {
   return { id, type: 'reasoning', summary: parts.map(text => ({ type: 'summary_text', text })) }
 }
-
