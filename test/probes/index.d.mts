@@ -12,6 +12,8 @@ export type Ask = (text: string, vac: string) => ProbeRequest
 export interface Probe {
   /** Whether an answer is a task: it goes on when its reader leaves, and is kept. */
   readonly isTask?: boolean
+  /** Whether an answer is a run where the service keeps answers. */
+  readonly isKept?: boolean
   /** A question to a VAC whose answer comes whole, by the form of the answer. */
   readonly ask: Readonly<Record<string, Ask>>
   /** The same with a stream as the answer. */

@@ -8,7 +8,7 @@ const responseOf = body => jsonOf(body) ?? dataOf(body).findLast(({ response }) 
 const itemsOf = (body, wanted) => (responseOf(body)?.output ?? []).filter(({ type }) => type === wanted)
 const piecesOf = body => dataOf(body).map(({ type, delta }) => type === 'response.output_text.delta' ? delta : '').join('')
 
-/** A part of a summary as the step that it tells of. */
+/** The step of a part of a summary. */
 function stepOf (text) {
   const [, called] = /^Calls (\S+)$/.exec(text) ?? []
   if (called !== undefined) return { tool_call: { id: called, ...nameOf(called) } }
@@ -28,6 +28,7 @@ function usageOf ({ input_tokens: input, output_tokens: output, total_tokens: to
 }
 
 export const responses = {
+  isKept: true,
   ask: { whole: form() },
   stream: { events: form({ stream: true }) },
   textOf: body => itemsOf(body, 'message').flatMap(({ content }) => content.map(({ text }) => text)).at(-1),
