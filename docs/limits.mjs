@@ -126,6 +126,14 @@ export const limits = {
     ['Time for the last event when the application closes', 'core: CLOSE_GRACE_MS', 'ms', 'The socket is destroyed.'],
     ['Time for answers in progress after SIGTERM', 'apps: graceSeconds', 's', 'They are aborted. Set it with `--grace`.']
   ],
+  Responses: [
+    ['Items of an input', 'vac: MAX_ITEMS', 'items', '400.'],
+    ['Earlier responses that are read for a new one and for its input items', 'vac: MAX_EARLIER', 'responses', 'Those before them are left out.'],
+    ['A field of an item that is kept, apart from its text', 'vac: MAX_KEPT_URL', 'characters', 'It is left out of the input items.'],
+    ['Time that a streamed response goes on without its reader', 'vac: GRACE_MS', 'ms', 'It is cancelled.'],
+    ['Parts of the summaries of a response', 'vac: MAX_SUMMARY_PARTS', '', 'Further progress, calls and thoughts are left out.'],
+    ['Text of progress in one of them', 'vac: MAX_SUMMARY_CHARS', 'characters', 'The rest is left out.']
+  ],
   'Worker threads': [
     ['Calls waiting for a thread', 'core: maxQueue', 'calls', '503 `VAC_BUSY`.'],
     ['Unread text from which a thread waits', 'core: UNREAD_HIGH_WATER_CHARS', 'characters', 'The thread sleeps until the reader has taken some.'],

@@ -11,7 +11,7 @@ import { request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type Test } from 'tap'
 import { until } from './fixtures/until.js'
-import { forms, PROBES, type Ask as AskForm, type Probe } from './probes/index.mjs'
+import { forms, PROBES, VAC_PROTOCOLS, type Ask as AskForm, type Probe } from './probes/index.mjs'
 import './fixtures/timeout.mjs'
 
 type Json = Record<string, any>
@@ -32,7 +32,7 @@ async function serve (t: Test, { agent = historian, hasRuns = true, keeps = true
   const callers = authenticated ? { authenticate } : {}
   const runs = createRuns({ vacs, tasks, conversations: keeps })
   app.addHook('onClose', async () => { await tasks.close() })
-  await app.register(vacPlugin, { vacs, runs, ...callers })
+  await app.register(vacPlugin, { vacs, protocols: VAC_PROTOCOLS, runs, ...callers })
   await app.register(a2aPlugin, { vacs, tasks, conversations: keeps, bodyLimit, ...callers })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs, hasRuns ? { runs } : {})], tasks, ...callers })
   t.teardown(() => app.close())
@@ -44,6 +44,7 @@ async function serve (t: Test, { agent = historian, hasRuns = true, keeps = true
 const IN_CONVERSATION: Readonly<Record<string, (body: Json, id: string) => Json>> = {
   direct: (body, id) => ({ ...body, conversation_id: id }),
   openai: (body, id) => ({ ...body, conversation_id: id }),
+  responses: (body, id) => ({ ...body, conversation: id }),
   a2a ({ params, ...body }, id) {
     const given = params ?? body
     const named = given.message === undefined ? { ...given, contextId: id } : { ...given, message: { ...given.message, contextId: id } }

@@ -13,7 +13,7 @@ import type { ResponseRequest } from './schemas.js'
 import { chainOf, citeIn, findRun, idOf, itemText, quote } from './stored.js'
 
 /** A streamed response goes on for so long without a reader, who may come back to it. */
-const GRACE_MS = 30_000
+export const GRACE_MS = 30_000
 /** Longest data URL that the items of a response keep. */
 const MAX_KEPT_URL = 2_048
 

@@ -36,11 +36,15 @@ export class ResponseWriter {
   readonly #after: number
   /** The number of the next event. */
   #number = 0
-  /** Items by `output_index`; undefined for one that a crash has broken. */
+  /**
+   * Items by `output_index`; undefined for one that a crash has broken.
+   * @keyed none: it lives for one answer, which has few items
+   */
   readonly #items: Array<object | undefined> = []
   #message: Message | undefined
   #reasoning: Reasoning | undefined
   #summaries = 0
+  // @keyed none: it lives for one answer, and has at most its steps
   #names = new Map<string, string>()
   #state: Pick<ResponseState, 'status' | 'answer' | 'error' | 'reason'>
   #isOpen = false
