@@ -41,6 +41,8 @@ const SAME_FOR_ALL = [
 
 const open: Row[] = rowsOf({ protocol: 'public', isPublic: true }, [
   ...SAME_FOR_ALL.map(path => ({ route: `GET ${path}`, make: get(path) })),
+  // of an address that was not sealed here
+  { route: 'GET /vac/:vector_name/sources/*', make: get('/vac/harbor/sources/none') },
   { route: 'POST /mcp/sign-in', kind: 'continue', make: () => ({ path: '/mcp/sign-in', headers: form, body: 'ticket=none' }) },
   // of a server without sign-ins, as of one that is not configured
   ...['callback', 'client'].map(page => ({ route: `GET /mcp/sign-in/${page}/:server_name`, names: [SERVER, 'filex'] as const, make: (name: string) => ({ method: 'GET', path: `/mcp/sign-in/${page}/${name}` }) }))
