@@ -92,7 +92,7 @@ function problemsOf ({ text, pieces, problems }, expected, who) {
  * @param url an address, or a function of the number of the connection
  * @param reader `id` and `number`, the last event that the reader has; without them the response is created
  * @param onText called with the text so far; true cuts the connection
- * @returns `{ id, number, text, pieces, resumed, problems }`: `text` is that of the response, `pieces` that of its events
+ * @returns `{ id, number, text, pieces, resumed, problems }`: `text` is the last one, `pieces` that of its events
  */
 async function follow (url, { id, number = -1 }, onText = () => false) {
   const reader = { id, number, text: undefined, resumed: 0, problems: [] }
