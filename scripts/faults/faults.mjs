@@ -10,6 +10,7 @@ import { Load } from './load.mjs'
 import { withoutNotifications } from './relay.mjs'
 import { ON_POSTGRES, Replicas } from './replicas.mjs'
 import { killBeforeAnswers } from './conversations.mjs'
+import { disturbResponses } from './responses.mjs'
 import { killExecutors } from './runs.mjs'
 
 /** Longer than a lease of ten seconds, and longer than a server waits for a lost client. */
@@ -256,6 +257,20 @@ export const ALONE = [
       const both = [onFile, onPostgres]
       const sum = field => both.reduce((total, seen) => total + seen[field], 0)
       process.stdout.write(`runs whose process was killed: ${onFile.runs} on a file in ${onFile.seconds.toFixed(1)} s, ${onPostgres.runs} on two replicas in ${onPostgres.seconds.toFixed(1)} s; ${sum('resumed')} times a reader came back\n`)
+      return { seconds: (performance.now() - began) / 1000, lost: sum('lost'), duplicated: sum('duplicated'), problems: both.flatMap(({ problems }) => problems) }
+    }
+  },
+  {
+    name: 'readers of responses',
+    what: 'Streams of responses are read again, read twice, read at another replica, and lose their process by SIGTERM and by SIGKILL, on a file and on two replicas with PostgreSQL. Read on after the last event, each has the text of an undisturbed one.',
+    maxSeconds: 240,
+    async run ({ server, responses = 10 }) {
+      const began = performance.now()
+      const onFile = await withReplicas({ count: 1, tasks: { path: './tasks.db' }, revive: true }, async replicas => await disturbResponses(replicas, responses))
+      const onPostgres = await withReplicas({ count: 2, databaseUrl: await newDatabase(server), revive: true }, async replicas => await disturbResponses(replicas, responses))
+      const both = [onFile, onPostgres]
+      const sum = field => both.reduce((total, seen) => total + seen[field], 0)
+      process.stdout.write(`streams of responses that were disturbed: ${onFile.streams} on a file in ${onFile.seconds.toFixed(1)} s, ${onPostgres.streams} on two replicas in ${onPostgres.seconds.toFixed(1)} s; ${sum('resumed')} times a reader came back\n`)
       return { seconds: (performance.now() - began) / 1000, lost: sum('lost'), duplicated: sum('duplicated'), problems: both.flatMap(({ problems }) => problems) }
     }
   },

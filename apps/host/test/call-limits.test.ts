@@ -110,8 +110,8 @@ test('an owner has as many calls in progress as at_once allows, however it sends
 
   const older = { accept: 'application/json, text/event-stream', ...inSession }
   for (const [what, { path, body, headers }] of [
-    // a task goes on without its request, and has a separate place
-    ...questions('wait', 'docs').filter(([, , { isTask }]) => isTask !== true),
+    // a task or a run waits for its place, which is a separate one
+    ...questions('wait', 'docs').filter(([, , { isTask, isKept }]) => isTask !== true && isKept !== true),
     ['a session of MCP', { path: '/mcp', body: call(1, 'wait'), headers: older }] as const,
     ['a session of MCP: events', { path: '/mcp', body: { ...call(1, 'wait'), params: { ...call(1, 'wait').params, _meta: { progressToken: 1 } } }, headers: older }] as const
   ]) {

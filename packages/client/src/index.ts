@@ -3,21 +3,23 @@ import { a2a, type A2aQuestion, type A2aRun } from './a2a.js'
 import { direct, type DirectQuestion } from './direct.js'
 import { mcp } from './mcp.js'
 import { openai } from './openai.js'
+import { responses, type ResponsesQuestion } from './responses.js'
 import type { Question, RunReference, Update } from './types.js'
 
 export { conversations, type Conversation, type ConversationHead, type ConversationPage, type Conversations, type ConversationTurn } from './conversations.js'
 export { ServiceError, UnreachableError } from './errors.js'
 export type { A2aQuestion, A2aRun, A2aVersion } from './a2a.js'
 export type { DirectQuestion } from './direct.js'
+export type { ResponsesQuestion } from './responses.js'
 export type { Connection, InputRequest, Protocol, Question, RunProtocol, RunReference, Source, Step, Turn, Update } from './types.js'
 
 /** What a question has, by the name of its protocol. */
-export interface Questions { direct: DirectQuestion, openai: Question, a2a: A2aQuestion, mcp: Question }
+export interface Questions { direct: DirectQuestion, openai: Question, responses: ResponsesQuestion, a2a: A2aQuestion, mcp: Question }
 export type ProtocolName = keyof Questions
 /** What a run is named by, for each protocol whose answers go on without their reader. */
-export interface Runs { direct: RunReference, a2a: A2aRun }
+export interface Runs { direct: RunReference, responses: RunReference, a2a: A2aRun }
 
-const PROTOCOLS = { direct, openai, a2a, mcp }
+const PROTOCOLS = { direct, openai, responses, a2a, mcp }
 
 /**
  * Asks a VAC. The updates end with one that has `done`; leaving the loop closes the connection. A bundle with all

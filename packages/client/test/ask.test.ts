@@ -5,11 +5,11 @@ import type { Interpreter } from '@polyvac/core'
 import { ask, resume, ServiceError, stop, UnreachableError, type ProtocolName, type Update } from '../src/index.js'
 import { MAX_EVENT_BYTES } from '../src/events.js'
 import { until } from '../../../test/fixtures/until.js'
-import { serve } from './fixtures/service.js'
+import { cutting, serve } from './fixtures/service.js'
 import { read } from './fixtures/read.js'
 import '../../../test/fixtures/timeout.mjs'
 
-const PROTOCOLS: readonly ProtocolName[] = ['direct', 'openai', 'a2a', 'mcp']
+const PROTOCOLS: readonly ProtocolName[] = ['direct', 'openai', 'responses', 'a2a', 'mcp']
 const SOURCE = { page_content: 'Tea is hot.', metadata: { source: 'tea.md' } }
 
 const agent: Interpreter = async function * (question, _vac, history) {
@@ -29,8 +29,8 @@ test('each protocol brings the same text, sources and history', async t => {
   for (const protocol of PROTOCOLS) {
     const { text, texts, updates, last, steps } = await read(ask(protocol, { base: `${base}/`, vac: 'docs', text: 'tea', history }))
     t.equal(text, 'Grüße: tea 🫖 after user a, assistant b', protocol)
-    // the record of a task that ends early has the whole text at once
-    t.ok(texts.length > 1 || protocol === 'a2a', `${protocol}: text arrives in pieces`)
+    // the record of a task or a run that ends early has the whole text at once
+    t.ok(texts.length > 1 || protocol === 'a2a' || protocol === 'responses', `${protocol}: text arrives in pieces`)
     t.strictSame(updates.flatMap(({ sources = [] }) => sources), [SOURCE], protocol)
     t.equal(last.done, true)
     t.equal(updates.filter(({ done }) => done).length, 1)
@@ -44,7 +44,7 @@ test('steps come where the question asks for them', async t => {
   const result = { tool_result: { id: 'c', state: 'completed', output: 'hot' } }
   for (const protocol of PROTOCOLS) {
     const { steps, text } = await read(ask(protocol, { base, vac: 'docs', text: 'tea', steps: true }))
-    t.match(steps, protocol === 'openai' ? [{ reasoning: 'thinks' }] : [{ reasoning: 'thinks' }, { tool_call: { id: 'c', name: 'kettle', input: { cups: 1 } } }, result], protocol)
+    t.match(steps, protocol === 'responses' ? [{ reasoning: 'thinks' }, { reasoning: 'Calls kettle' }, { reasoning: /^kettle is done/ }, { reasoning: 'half' }] : protocol === 'openai' ? [{ reasoning: 'thinks' }] : [{ reasoning: 'thinks' }, { tool_call: { id: 'c', name: 'kettle', input: { cups: 1 } } }, result], protocol)
     t.equal(text, 'Grüße: tea 🫖 after ', protocol)
   }
 })
@@ -55,7 +55,7 @@ test('a question of the agent is answered with `reply`', async t => {
     if (!text.includes('green')) return { answer: '', input_required: 'Which tea?' }
     yield 'green it is'
   })
-  for (const protocol of ['a2a', 'mcp'] as const) {
+  for (const protocol of ['responses', 'a2a', 'mcp'] as const) {
     const first = await read(ask(protocol, { base, vac: 'docs', text: 'tea' }))
     t.match(first.last, { input: { text: 'Which tea?' }, done: true }, protocol)
     // a page keeps it over a reload
@@ -78,7 +78,7 @@ test('an answer in the background goes on without its reader, is read from its c
     if (question === 'forever') await new Promise(() => {})
     yield 'two'
   })
-  for (const protocol of ['direct', 'a2a'] as const) {
+  for (const protocol of ['direct', 'responses', 'a2a'] as const) {
     gate = new Promise<void>(resolve => { go = resolve })
     const question = { base, vac: 'docs', text: 'count', background: true }
     let seen: Update = {}
@@ -117,6 +117,8 @@ test('questions of one conversation name it', async t => {
   const base = await serve(t, question => question)
   const first = await read(ask('direct', { base, vac: 'docs', text: 'a', conversation: 'tea/ä' }))
   t.equal(first.last.conversation, 'tea/ä')
+  const response = await read(ask('responses', { base, vac: 'docs', text: 'a', conversation: 'r-1' }))
+  t.equal(response.last.conversation, 'r-1')
   const task = await read(ask('a2a', { base, vac: 'docs', text: 'a', conversation: 'c-1' }))
   t.equal(task.last.conversation, 'c-1')
 })
@@ -237,4 +239,19 @@ test('the answer of an agent that streams nothing, and an event over several lin
   t.match(bodies[0], { method: 'SendStreamingMessage', params: { message: { role: 'ROLE_USER', parts: [{ text: 'x' }] } } })
   t.match(bodies[2], { method: 'message/stream', params: { message: { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'x' }] } } })
   t.equal((await read(ask('openai', { ...question, url: base }))).text, 'whole')
+})
+
+test('a stream of responses that is cut goes on where it ended', async t => {
+  const target = await serve(t, async function * () {
+    for (let i = 0; i < 20; i++) {
+      await new Promise(resolve => setTimeout(resolve, 10))
+      yield `word ${i} `
+    }
+  })
+  let limit = 1_000
+  const { base, cuts } = await cutting(t, target, () => { limit += 1_500; return limit })
+  const { text, updates } = await read(ask('responses', { base, vac: 'docs', text: 'count' }))
+  t.equal(text, Array.from({ length: 20 }, (_, i) => `word ${i} `).join(''))
+  t.equal(updates.map(({ delta = '' }) => delta).join(''), text, 'each piece comes once')
+  t.ok(cuts() > 0)
 })

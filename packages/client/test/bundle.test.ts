@@ -18,7 +18,7 @@ async function bundle (contents: string): Promise<{ readonly bytes: number, read
 test('a page bundles only the protocols that it imports, and nothing of Node.js', async t => {
   const direct = await bundle('import { direct } from "@polyvac/client/direct"\nglobalThis.direct = direct')
   t.ok(direct.bytes <= MAX_DIRECT_BYTES, `direct has ${direct.bytes} bytes gzipped; it may have ${MAX_DIRECT_BYTES}`)
-  t.notMatch(direct.inputs.join(), /a2a|mcp|openai|conversations/)
+  t.notMatch(direct.inputs.join(), /a2a|mcp|openai|responses|conversations/)
   const all = await bundle('import * as client from "@polyvac/client"\nglobalThis.client = client')
   // a built-in would have failed the bundle for browsers
   t.strictSame([...new Set(all.inputs.map(file => /^(?:.*node_modules\/([^/]+)|packages\/([^/]+)|<stdin>)/.exec(file)?.slice(1).find(Boolean)))].sort(), ['client', 'eventsource-parser', undefined])

@@ -11,7 +11,7 @@ export const VOLATILE: ReadonlyArray<{ readonly what: string, readonly key: RegE
   { what: 'secrets, which the playground masks', key: /authorization|cookie|(?<!progress|page)token|secret|api[-_]?key|password|credential/i, value: /\D/ },
   { what: 'the process of an MCP server, its starts, calls and owners', key: /^(?:pid|attempt|crashLoop|restarts|callsInFlight|owners)$/, value: /^(?:\d+|true|false)$/ },
   { what: 'the last lines of an MCP server, and the last changes of its tools', key: /^(?:stderr|toolChanges)$/, isList: true },
-  { what: 'where a stream was cut into pieces', key: /^(?:append|lastChunk|progress|index|sequence)$/ }
+  { what: 'where a stream was cut into pieces', key: /^(?:append|lastChunk|progress|index|sequence|sequence_number)$/ }
 ]
 /** Ids, times and the passwords of URLs, which the playground masks, inside texts. */
 const IN_TEXT: ReadonlyArray<readonly [RegExp, string]> = [
@@ -21,7 +21,7 @@ const IN_TEXT: ReadonlyArray<readonly [RegExp, string]> = [
   [/(?<=:\/\/[^\s:/@"]{0,99}:)(?: •••|[^\s/@"]+)(?=@)/g, '<password>']
 ]
 /** Keys of pieces of text: adjacent events that differ in nothing else are one event with the joined text. */
-const PIECES: ReadonlySet<string> = new Set(['chunk', 'content', 'text', 'message'])
+const PIECES: ReadonlySet<string> = new Set(['chunk', 'content', 'text', 'message', 'delta'])
 const PIECE = '\u0000piece'
 
 const PIECE_JSON = JSON.stringify(PIECE)

@@ -143,10 +143,7 @@ function isAnswer (entry: InputEntry): boolean {
 async function answered (request: Request, entry: InputEntry): Promise<RunTurn | undefined> {
   const id = entry.kind === 'reference' ? entry.id : entry.item.id
   const place = typeof id === 'string' ? placeOfItem(id) : undefined
-  if (place === undefined || place.isInput) {
-    if (entry.kind === 'reference') throw new NoSuchItemError(quote(entry.id))
-    return undefined
-  }
+  if (place === undefined || place.isInput) return undefined
   if (entry.kind === 'reference') {
     await itemText(request, entry.id)
     return place.run

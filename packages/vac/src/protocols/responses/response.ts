@@ -67,7 +67,7 @@ export function responseObject ({ run, model, createdAt, completedAt, conversati
     store: isStored,
     usage: answer === undefined ? null : usage(answer, notes.chars, chars),
     ...allOf(notes.echo),
-    ...answer !== undefined && Object.fromEntries(OWN_KEYS.flatMap(key => answer[key] === undefined ? [] : [[key, key.endsWith('_required') ? true : answer[key]]]))
+    ...answer !== undefined && Object.fromEntries(OWN_KEYS.flatMap(key => answer[key] === undefined ? [] : [[key, answer[key]]]))
   }
 }
 
