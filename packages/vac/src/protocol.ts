@@ -181,6 +181,8 @@ export interface Asked {
   readonly vac: Vac
   readonly question: string
   readonly history: readonly ChatTurn[]
+  /** Files of the question, which its turn keeps. */
+  readonly files?: TurnQuestion['files'] | undefined
   /** Further fields for the interpreter. */
   readonly extra: Readonly<Record<string, unknown>>
   /** Total time for the interpreter, in ms. Default: that of the plugin. */
@@ -256,7 +258,10 @@ export interface StreamFormat {
   readonly restart?: ((seq?: number) => Text) | undefined
   /** The text after the last chunk. */
   readonly end?: string | undefined
-  /** The text before the first chunk of an event stream, after which a failure is one after the first byte. */
+  /**
+   * The text before the first chunk of an event stream, after which a failure is one after the first byte. It may be
+   * asked for after the first chunk, which then has it before its own text: it is empty from then on.
+   */
   readonly open?: (() => string) | undefined
   /** The keep-alive of an event stream. Default: a comment. */
   readonly keepAlive?: (() => string) | undefined

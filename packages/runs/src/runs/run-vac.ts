@@ -33,7 +33,7 @@ export function runVacs (options: RunnerOptions): TaskHandler {
     const vac = vacOfSkill(task.skill) ?? task.skill
     const log = new BoundLog(options.log, { runId: task.id, reqId: requestId })
     const record = new CallRecord({ vac, protocol, principal, taskId: task.id, attempt: context.attempt }, log)
-    const turn = new Turn(options.conversations, task, context.attempt)
+    const turn = new Turn(options.conversations, task, context.attempt, task.metadata)
     const stopLooking = unreadMs === undefined ? undefined : cancelUnread(options.tasks, task, unreadMs, log)
     try {
       if (maker !== undefined && principal === undefined) throw new UnauthenticatedError()

@@ -34,18 +34,6 @@ export async function serveProtocols (host: FastifyInstance, chosen: readonly Ch
     table, principalOf, vacsOf: request => vacsFor(vacs, principalOf(request), request.log), streams, runs, passages, timeoutMs, stallMs, bodyLimit, errorHandler
   }
   for (const [protocol, { keep_alive: keepAlive = KEEP_ALIVE, ...options }] of chosen) {
-    await serveProtocol(host, { ...shared, protocol, keepAliveMs: keepAlive * 1000 }, protocol.routes(options), takePrefix(host, protocol.prefix))
+    await serveProtocol(host, { ...shared, protocol, keepAliveMs: keepAlive * 1000 }, protocol.routes(options))
   }
-}
-
-// @keyed none: the keys are servers, and their values have the prefixes of protocols
-const prefixes = new WeakMap<object, Set<string>>()
-
-/** Whether no other protocol, also of another plugin, has the prefix: Fastify takes one handler for it. */
-function takePrefix ({ server, prefix: scope }: FastifyInstance, prefix: string): boolean {
-  const taken = prefixes.get(server) ?? new Set()
-  prefixes.set(server, taken)
-  const isFree = !taken.has(scope + prefix)
-  taken.add(scope + prefix)
-  return isFree
 }

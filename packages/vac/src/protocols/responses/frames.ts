@@ -3,7 +3,7 @@ import { encodeChunk, eventText, joinTexts, jsonText, type ByKind, type Failure,
 import type { Restart } from '../../protocol.js'
 import { toolCallsOf } from '../../openai/tool-calls.js'
 import { toResponseError } from './errors.js'
-import { keyOf, outputId } from './ids.js'
+import { callId, keyOf, outputId } from './ids.js'
 import { responseObject, type ResponseHead, type ResponseState } from './response.js'
 
 /** A source of an answer with its address, at its place in the text. */
@@ -36,11 +36,15 @@ export class ResponseWriter {
   readonly #after: number
   /** The number of the next event. */
   #number = 0
-  /** Items by `output_index`; undefined for one that a crash has broken. */
+  /**
+   * Items by `output_index`; undefined for one that a crash has broken.
+   * @keyed none: it lives for one answer, which has few items
+   */
   readonly #items: Array<object | undefined> = []
   #message: Message | undefined
   #reasoning: Reasoning | undefined
   #summaries = 0
+  // @keyed none: it lives for one answer, and has at most its steps
   #names = new Map<string, string>()
   #state: Pick<ResponseState, 'status' | 'answer' | 'error' | 'reason'>
   #isOpen = false
@@ -53,11 +57,12 @@ export class ResponseWriter {
     this.#state = { status: head.notes.background === true ? 'queued' : 'in_progress' }
   }
 
-  /** The events before the first output. */
+  /** The events before the first output; empty once they are written, also by `add` and `fail`. */
   open (): string {
+    if (this.#isOpen) return ''
+    this.#isOpen = true
     const begun = this.#event('response.created', { response: this.object() })
     const queued = this.#state.status === 'queued' ? this.#event('response.queued', { response: this.object() }) : ''
-    this.#isOpen = true
     this.#state = { status: 'in_progress' }
     return textOf([begun, queued, this.#event('response.in_progress', { response: this.object() })])
   }
@@ -70,14 +75,14 @@ export class ResponseWriter {
 
   /** The events of the next item of an answer; the last one is the Answer. */
   add (item: Chunk | Restart): Text {
-    const opening = this.#isOpen ? '' : this.open()
+    const opening = this.open()
     const events = typeof item !== 'string' && 'restart' in item ? this.#restart() : encodeChunk(this.#table, item)
     return opening === '' ? events : joinTexts([opening, events])
   }
 
   /** The events of a failure, and the end. A run that was cancelled is incomplete. */
   fail (failure: Failure): Text {
-    const opening = this.#isOpen ? '' : this.open()
+    const opening = this.open()
     const ended = [opening, this.#endReasoning(), this.#endMessage('incomplete')]
     if (failure.body.error.code === 'RUN_CANCELLED') {
       this.#state = { status: 'cancelled', reason: 'cancelled' }
@@ -241,7 +246,7 @@ export class ResponseWriter {
     const sent = this.#message?.text ?? ''
     // readers cannot take text back: an answer that does not continue it leaves it unchanged
     const rest = answer.answer.startsWith(sent) ? answer.answer.slice(sent.length) : ''
-    const calls = this.#head.notes.callsTools === true ? toolCallsOf(answer, this.#head.model) : []
+    const calls = this.#head.notes.callsTools === true ? toolCallsOf(answer, this.#head.model, i => callId(keyOf(this.#head.run), i)) : []
     const begun = this.#text(rest)
     // for its readers a response without an item has not answered
     const empty = this.#message === undefined && calls.length === 0 ? joinTexts([this.#endReasoning(), this.#beginMessage()]) : ''
@@ -251,10 +256,10 @@ export class ResponseWriter {
     return joinTexts([...ended, this.#event('response.completed', { response: this.object() }), DONE])
   }
 
-  #call ({ id: callId, name, arguments: args }: { readonly id: string, readonly name: string, readonly arguments: string }): Text {
+  #call ({ id: call, name, arguments: args }: { readonly id: string, readonly name: string, readonly arguments: string }): Text {
     const index = this.#nextIndex()
     const id = outputId('fc', keyOf(this.#head.run), index)
-    const item = { id, type: 'function_call', status: 'completed', call_id: callId, name, arguments: args }
+    const item = { id, type: 'function_call', status: 'completed', call_id: call, name, arguments: args }
     this.#items[index] = item
     return joinTexts([
       this.#event('response.output_item.added', { output_index: index, item: { ...item, status: 'in_progress', arguments: '' } }),
