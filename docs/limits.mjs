@@ -128,6 +128,11 @@ export const limits = {
   ],
   Responses: [
     ['Items of an input', 'vac: MAX_ITEMS', 'items', '400.'],
+    ['Items of one request to a conversation', 'vac: MAX_WRITTEN_ITEMS', 'items', '400.'],
+    ['Pairs of metadata', 'vac: MAX_PAIRS', 'pairs', '400.'],
+    ['Length of a key of metadata', 'vac: MAX_KEY', 'characters', '400.'],
+    ['Length of a value of metadata', 'vac: MAX_VALUE', 'characters', '400.'],
+    ['Items of a turn that has no answer', 'vac: MAX_TURN_ITEMS', 'items', 'Further ones begin another turn.'],
     ['Earlier responses that are read for a new one and for its input items', 'vac: MAX_EARLIER', 'responses', 'Those before them are left out.'],
     ['A field of an item that is kept, apart from its text', 'vac: MAX_KEPT_URL', 'characters', 'It is left out of the input items.'],
     ['Time that a streamed response goes on without its reader', 'vac: GRACE_MS', 'ms', 'It is cancelled.'],

@@ -10,7 +10,10 @@ function optional<Schema extends TSchema> (schema: Schema) { return Type.Optiona
 const MAX_ITEMS = 10_000
 /** Items of one request to a conversation. */
 const MAX_WRITTEN_ITEMS = 20
-const [MAX_PAIRS, MAX_KEY, MAX_VALUE] = [16, 64, 512]
+/** Metadata: its pairs, and characters of a key and of a value. */
+const MAX_PAIRS = 16
+const MAX_KEY = 64
+const MAX_VALUE = 512
 
 const Metadata = Type.Record(Type.String({ pattern: `^[\\s\\S]{0,${MAX_KEY}}$` }), Type.String({ maxLength: MAX_VALUE }), { maxProperties: MAX_PAIRS, additionalProperties: false })
 
