@@ -81,6 +81,8 @@ export const THINGS = {
   conversation: { isOwned: true, scopes: OF_VAC },
   /** A conversation under an id of the service. */
   storedConversation: { isOwned: true, scopes: OF_VAC },
+  /** One that alice began without a VAC. */
+  begunConversation: { isOwned: true },
   /** A conversation under an id that alice made: other owners have others under the same id. */
   namedConversation: { isOwned: true, scopes: OF_VAC },
   runKey: { isOwned: true, isMade: true, scopes: OF_VAC },

@@ -102,6 +102,12 @@ export class World {
       }
       case 'conversation': return target((await this.#ask({ user_input: 'wait', background: true })).conversation_id)
       case 'storedConversation': return await this.#conversation(undefined)
+      case 'begunConversation': {
+        const items = [{ role: 'user', content: 'hello' }]
+        const { id } = await this.#json({ path: '/openai/v1/conversations', body: { items } })
+        const read = async (): Promise<Json> => await this.#json({ method: 'GET', path: `/openai/v1/conversations/${id}/items` })
+        return target(id, { item: (await read()).first_id }, read)
+      }
       case 'namedConversation': return await this.#conversation(randomUUID())
       case 'runKey': {
         const key = randomUUID()
@@ -163,7 +169,7 @@ export class World {
     const { conversation_id: id, run_id: run } = await this.#ask({ user_input: 'hello', background: true, conversation_id: named })
     const read = async (path: string): Promise<Json> => await this.#json({ method: 'GET', path: `/vac/${VAC}/${path}` })
     await until(async () => (await read(`runs/${run}`)).state === 'completed', 'a run is completed')
-    return target(id, {}, async () => await read(`conversations/${id}`))
+    return target(id, { item: `msg_${run.replaceAll('-', '')}00iffff` }, async () => await read(`conversations/${id}`))
   }
 
   async #ask (question: Json, headers: Sent['headers'] = {}): Promise<Json> {

@@ -55,7 +55,7 @@ async function * streamed (connection: Connection & { readonly steps?: boolean |
   yield * reopen(connection.signal, open, () => run !== undefined)
 }
 
-/** The update of an event; later versions may add types of events. @throws ServiceError for a response that was cancelled */
+/** The update of an event; later versions may add types of events. @throws ServiceError for a cancelled response */
 function updateOf (event: Json, steps = false): Update {
   const { type, item, delta, response } = event
   if (type === 'response.output_text.delta') return { delta: delta as string }

@@ -6,7 +6,8 @@ export type {
   Interpreter, InterpreterExtra, InterpreterCallback, InterpreterChunk, InterpreterResult, FinalAnswer, InputRequired, AuthRequired
 } from './vac/interpreter.js'
 export type {
-  AnsweredTurn, BegunTurn, Conversation, ConversationExport, ConversationHead, Conversations, ConversationTurn, TurnFile, TurnHistory, TurnPlace, TurnQuestion, TurnTask
+  AnsweredTurn, BegunTurn, Conversation, ConversationExport, ConversationHead, Conversations, ConversationTurn, LocatedConversation, TurnChange, TurnFile, TurnHistory,
+  TurnItem, TurnPlace, TurnQuestion, TurnsQuery, TurnTask
 } from './vac/conversations.js'
 export type { RunCaller, RunState } from './vac/run-caller.js'
 export type { NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTurn, StartedRun } from './vac/runs.js'

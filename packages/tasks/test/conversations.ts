@@ -75,7 +75,9 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     for (const key of others) {
       t.equal(await talks.get(key), undefined)
       t.strictSame(await talks.turns(key), [])
-      t.equal(await talks.rename(key, 'mine'), false)
+      t.equal(await talks.change(key, { title: 'mine' }), false)
+      t.equal(await talks.move(key, 'moved'), false)
+      t.equal(await talks.edit(key, undefined, () => ({ turn: null })), false)
       t.equal(await talks.delete(key), false)
     }
     await ask('his', { owner: 'bob' })
@@ -83,7 +85,7 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     t.strictSame((await settled(talks, 1)).map(({ question }) => question), ['hers'])
     t.strictSame((await settled(talks, 1, { ...KEY, owner: 'bob' })).map(({ question }) => question), ['his'])
     t.strictSame((await talks.list('bob', 'docs', { limit: 10 })).conversations.map(({ title }) => title), ['his'])
-    t.equal(await talks.rename(KEY, 'renamed'), true)
+    t.equal(await talks.change(KEY, { title: 'renamed' }), true)
     t.equal((await talks.get(KEY))?.title, 'renamed')
     t.equal(await talks.delete(KEY), true)
     t.strictSame([await talks.get(KEY), await talks.turns(KEY)], [undefined, []])
@@ -136,7 +138,7 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     t.equal((await talks.turns(KEY)).length, 2)
     await ask('first', {}, 1)
     t.match(await talks.get(KEY), { title: 'first', turnCount: 1 })
-    await talks.rename(KEY, 'mine')
+    await talks.change(KEY, { title: 'mine' })
     await ask('else', {}, 1)
     t.match(await talks.get(KEY), { title: 'mine', turnCount: 1 })
   })
@@ -213,6 +215,55 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     t.match(await talks.get(KEY), { title: 'old', turnCount: 2, createdAt: 1_000 })
     await ask('three')
     t.match((await talks.turns(KEY)).reverse(), [...turns.map((turn, i) => ({ ...turn, number: i + 1, task: undefined })), { number: 3, question: 'three' }])
+  })
+
+  test('a conversation has metadata, and moves with its turns to another VAC, where its id is free', async t => {
+    const { talks, ask } = await opened(t, open)
+    const key = { ...KEY, vac: '' }
+    t.equal(await talks.import(key, { title: '', metadata: { topic: 'tea' }, turns: [] }), true)
+    t.match(await talks.get(key), { title: '', metadata: { topic: 'tea' }, turnCount: 0 })
+    t.equal(await talks.change(key, { metadata: { topic: 'coffee', size: 'large' } }), true)
+    t.match(await talks.get(key), { title: '', metadata: { topic: 'coffee', size: 'large' } })
+    t.equal(await talks.change(key, { metadata: null }), true)
+    t.equal((await talks.get(key))?.metadata, undefined)
+    t.strictSame(await Promise.all([['docs', 'other'], ['', 'docs'], []].map(async vacs => await talks.locate('alice', 'chat', vacs))), [undefined, '', undefined])
+    t.equal(await talks.locate('bob', 'chat', ['']), undefined)
+    t.strictSame((await Promise.all([talks.move(key, 'docs'), talks.move(key, 'docs')])).sort(), [false, true])
+    t.strictSame([await talks.get(key), await talks.locate('alice', 'chat', ['', 'docs'])], [undefined, 'docs'])
+    await ask('the first question')
+    t.match(await talks.get(KEY), { title: 'the first question', turnCount: 1 })
+    await ask('of another VAC', { vac: 'other' })
+    t.strictSame([await talks.move(KEY, 'other'), (await talks.get({ ...KEY, vac: 'other' }))?.title], [false, 'of another VAC'])
+  })
+
+  test('an edit changes or deletes one turn, and adds turns after the last one', async t => {
+    const { store, talks, ask } = await opened(t, open, { maxTurns: 4 })
+    await talks.import(KEY, { title: '', turns: [] })
+    const turn = (id: string, more: object = {}) => ({ id, question: id, answer: '', content: { items: [id] }, state: 'completed' as const, createdAt: 1_000, endedAt: 1_000, ...more })
+    t.equal(await talks.edit(KEY, undefined, last => ({ added: last === undefined ? [turn('a', { question: '' }), turn('b')] : [] })), true)
+    t.match(await talks.get(KEY), { title: 'b', turnCount: 2, last: 2 })
+    // at once: each gets what the other one wrote
+    await Promise.all(['x', 'y'].map(async more => {
+      await talks.edit(KEY, undefined, last => ({ turn: { question: last!.question, answer: `${last!.answer}${more}`, content: last!.content } }))
+    }))
+    store.work(answering(store))
+    await ask('c')
+    await settled(talks, 3)
+    t.match((await talks.turns(KEY))[1]?.answer, /^xy$|^yx$/)
+    await talks.edit(KEY, 3, asked => ({ turn: { question: asked!.question, answer: undefined, content: undefined } }))
+    t.match((await talks.turns(KEY))[0], { number: 3, question: 'c', answer: undefined, content: undefined, state: 'completed', task: { owner: ' runs alice' } })
+    await talks.edit(KEY, 1, first => ({ turn: null, added: [turn(`after ${first!.id}`)] }))
+    t.strictSame((await talks.turns(KEY)).map(({ number, question }) => [number, question]), [[4, 'after a'], [3, 'c'], [2, 'b']])
+    t.match(await talks.get(KEY), { title: 'b', turnCount: 3, last: 4 })
+    await talks.edit(KEY, 1, gone => {
+      t.equal(gone, undefined)
+      return { turn: null }
+    })
+    await talks.edit(KEY, undefined, () => ({ added: [turn('d'), turn('e')] }))
+    const after = async (number: number, more = {}): Promise<string> => (await talks.turns(KEY, { after: number, ...more })).map(({ question }) => question).join()
+    t.strictSame([await after(0), await after(3, { limit: 2 }), await after(3, { chars: 1 }), await after(9)], ['c,after a,d,e', 'after a,d', 'after a', ''])
+    await t.rejects(talks.edit(KEY, undefined, () => ({ added: [turn('f', { content: 'x'.repeat(9 * 1024 * 1024) })] })), { code: 'TASK_TOO_LARGE' })
+    t.equal((await talks.get(KEY))?.turnCount, 4)
   })
 
   test('an owner past its limits loses its oldest conversations, and no other owner', async t => {

@@ -8,6 +8,8 @@ export const NoSuchResponseError = createError<[string]>('RESPONSE_NOT_FOUND',
   'Response with id %s not found; this caller has none with this id, it was created with `store: false`, or the store has deleted it', 404)
 export const NoPreviousResponseError = createError<[string]>('PREVIOUS_RESPONSE_NOT_FOUND',
   'Previous response with id %s not found; leave previous_response_id out, and send the earlier items in `input`', 400)
+export const NoSuchConversationError = createError<[string]>('CONVERSATION_NOT_FOUND',
+  'Conversation with id %s not found; this caller has none with this id, or the store has deleted it', 404)
 export const NoSuchItemError = createError<[string]>('ITEM_NOT_FOUND',
   'Item with id %s not found; send the item itself', 404)
 export const SourceNotFoundError = createError('SOURCE_NOT_FOUND',

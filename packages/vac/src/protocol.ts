@@ -1,5 +1,8 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import type { Answer, ChatTurn, Chunk, Conversation, ConversationExport, ConversationHead, Run, RunTurn, Step, TurnHistory, TurnQuestion, Vac } from '@polyvac/core'
+import type {
+  Answer, ChatTurn, Chunk, Conversation, ConversationExport, ConversationHead, ConversationTurn, LocatedConversation, Run, RunTurn, Step, TurnChange, TurnHistory, TurnQuestion,
+  TurnsQuery, Vac
+} from '@polyvac/core'
 import type { ExposedVacs, Failure, MemorySearchInput, RunQuery, Text } from '@polyvac/core/protocol'
 import { Type, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -144,7 +147,12 @@ export interface Passage {
 export interface CallerConversations {
   list (vac: string, page: { readonly limit: number, readonly cursor?: string | undefined }): Promise<{ readonly conversations: readonly ConversationHead[], readonly nextCursor?: string | undefined }>
   get (vac: string, id: string, before?: string): Promise<Conversation>
-  rename (vac: string, id: string, title: string): Promise<ConversationHead>
+  /** Of one of the VACs that the caller may use, or of '', as one that begins without a question. */
+  locate (id: string): Promise<LocatedConversation>
+  turn (vac: string, id: string, turn: string): Promise<ConversationTurn | undefined>
+  turns (vac: string, id: string, query: TurnsQuery): Promise<{ readonly turns: readonly ConversationTurn[], readonly hasMore: boolean }>
+  change (vac: string, id: string, change: { readonly title?: string | undefined, readonly metadata?: Readonly<Record<string, string>> | null | undefined }): Promise<ConversationHead>
+  edit (vac: string, id: string, turn: string | undefined, change: (turn: ConversationTurn | undefined) => TurnChange): Promise<void>
   delete (vac: string, id: string): Promise<void>
   import (vac: string, conversation: ConversationExport): Promise<ConversationHead>
   /** What was said before a question that is not kept. */

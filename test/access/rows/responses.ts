@@ -1,10 +1,12 @@
 import { VAC } from '../callers.js'
-import { rowsOf, STATES, type Row, type State } from '../row.js'
+import { rowsOf, STATES, type Row, type Sender, type State } from '../row.js'
 
 const at = (path: string, more: object = {}) => (key: string) => ({ method: 'GET', path: `/openai/v1/responses/resp_${key}${path}`, ...more })
 const ask = (body: object) => ({ path: '/openai/v1/responses', body: { model: VAC, input: 'hello', ...body } })
 const IN_PROGRESS: readonly State[] = ['working', 'input-required']
 const COMPLETED: readonly State[] = ['completed']
+const talk = (method: string, path = '', body?: object) => (id: string) => ({ method, path: `/openai/v1/conversations/${id}${path}`, ...body !== undefined && { body } })
+const talkItem = (method: string) => (id: string, { more }: Sender) => talk(method, `/items/${more.item}`)(id)
 /** A response that is followed may wait for ever. */
 const until = 'data:'
 const refer = (id: string) => [{ type: 'item_reference', id }, { role: 'user', content: 'hello' }]
@@ -24,5 +26,18 @@ export const responseRows: readonly Row[] = rowsOf({ protocol: 'responses', thin
   { route: 'GET /openai/v1/responses/:response_id', about: 'after an event', kind: 'resume', waits: ['working'], make: at('?stream=true&starting_after=1', { until }) },
   { route: 'POST /openai/v1/responses/:response_id/cancel', kind: 'cancel', changes: IN_PROGRESS, make: at('/cancel', { method: 'POST' }) },
   { route: 'DELETE /openai/v1/responses/:response_id', kind: 'cancel', changes: STATES, make: at('', { method: 'DELETE' }) },
-  { route: 'GET /openai/v1/responses/:response_id/input_items', make: at('/input_items') }
+  { route: 'GET /openai/v1/responses/:response_id/input_items', make: at('/input_items') },
+  { route: 'POST /openai/v1/conversations', about: 'with a reference to an answer', states: COMPLETED, make: key => ({ path: '/openai/v1/conversations', body: { items: [refer(`msg_${key}00`)[0]] } }) },
+
+  // a conversation that has the VAC of its questions, and one that has none yet
+  ...(['storedConversation', 'begunConversation'] as const).flatMap(thing => rowsOf({ thing, about: thing }, [
+    { route: 'GET /openai/v1/conversations/:conversation_id', make: talk('GET') },
+    { route: 'POST /openai/v1/conversations/:conversation_id', changes: COMPLETED, make: talk('POST', '', { metadata: { a: 'b' } }) },
+    { route: 'DELETE /openai/v1/conversations/:conversation_id', changes: COMPLETED, make: talk('DELETE') },
+    { route: 'GET /openai/v1/conversations/:conversation_id/items', make: talk('GET', '/items') },
+    { route: 'POST /openai/v1/conversations/:conversation_id/items', changes: COMPLETED, make: talk('POST', '/items', { items: [{ role: 'user', content: 'hello' }] }) },
+    { route: 'GET /openai/v1/conversations/:conversation_id/items/:item_id', make: talkItem('GET') },
+    { route: 'DELETE /openai/v1/conversations/:conversation_id/items/:item_id', changes: COMPLETED, make: talkItem('DELETE') }
+  ])),
+  { route: 'POST /openai/v1/responses', about: 'in a conversation', thing: 'storedConversation', changes: COMPLETED, make: id => ask({ conversation: id }) }
 ])

@@ -8,8 +8,10 @@ export interface ConversationHead {
   readonly id: string
   /** The first question, shortened, or what its owner has called it. */
   readonly title: string
+  /** What its owner has written to it. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined
   readonly createdAt: number
-  /** The time of the last question, answer or change of the title. */
+  /** The time of the last question, answer or change. */
   readonly updatedAt: number
   readonly turnCount: number
 }
@@ -37,7 +39,39 @@ export interface ConversationTurn {
   readonly durationMs?: number | undefined
   /** Why it failed. */
   readonly error?: { readonly code: string, readonly message: string } | undefined
+  /** The items that a client has written, in their order; undefined for a question that was asked here. */
+  readonly items?: readonly TurnItem[] | undefined
 }
+
+/** An item of a turn, in the format of its protocol. */
+export interface TurnItem {
+  /** Its number in the turn, which it keeps. */
+  readonly number: number
+  readonly item: Readonly<Record<string, unknown>>
+}
+
+/** What becomes of a turn. */
+export interface TurnChange {
+  /**
+   * What it has from now on; null: it is deleted with its run, undefined: it stays. A turn that loses its answer loses
+   * the sources and steps, too.
+   */
+  readonly turn?: Pick<ConversationTurn, 'question' | 'answer' | 'items'> | null | undefined
+  /** New turns at the end of the conversation. */
+  readonly added?: ConversationExport['turns'] | undefined
+}
+
+/** Some turns of a conversation in one order. */
+export interface TurnsQuery {
+  readonly order: 'asc' | 'desc'
+  /** The id of the turn before them in this order. */
+  readonly after?: string | undefined
+  /** 1 to 200. */
+  readonly limit: number
+}
+
+/** A conversation with its VAC. */
+export interface LocatedConversation extends ConversationHead { readonly vac: string }
 
 export interface Conversation extends ConversationHead {
   /** In the order of the questions. */
@@ -50,6 +84,7 @@ export interface Conversation extends ConversationHead {
 export interface ConversationExport {
   readonly id?: string | undefined
   readonly title?: string | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
   readonly turns: readonly (Pick<ConversationTurn, 'question' | 'answer' | 'createdAt'> & Partial<Omit<ConversationTurn, 'question' | 'answer' | 'createdAt'>>)[]
 }
 
@@ -135,7 +170,7 @@ export interface TurnHistory {
 
 /**
  * Conversations by id, of every protocol, made by `createRuns()` of @polyvac/runs. One of another owner or VAC does not
- * exist: CONVERSATION_NOT_FOUND (404).
+ * exist: CONVERSATION_NOT_FOUND (404). One that begins without a question has the VAC '' until its first question.
  */
 export interface Conversations {
   /** Latest change first. Unknown callers on other machines have no list. @param limit 1 to 100 */
@@ -143,13 +178,32 @@ export interface Conversations {
   Promise<{ readonly conversations: readonly ConversationHead[], readonly nextCursor?: string | undefined }>
   /** With its latest turns, or those before one. @param before the id of a turn of an earlier answer of this method */
   get (caller: RunCaller, vac: string, id: string, before?: string): Promise<Conversation>
-  rename (caller: RunCaller, vac: string, id: string, title: string): Promise<ConversationHead>
+  /** The conversation of an id with one of some VACs: that of the last change. @throws CONVERSATION_NOT_FOUND */
+  locate (caller: RunCaller, vacs: readonly string[], id: string): Promise<LocatedConversation>
+  /** One turn; undefined where there is none with this id. */
+  turn (caller: RunCaller, vac: string, id: string, turn: string): Promise<ConversationTurn | undefined>
+  /** Some turns; none where there is no turn `after`. `hasMore`: there are others after them. */
+  turns (caller: RunCaller, vac: string, id: string, query: TurnsQuery): Promise<{ readonly turns: readonly ConversationTurn[], readonly hasMore: boolean }>
+  /** @param change `metadata`: null removes it */
+  change (caller: RunCaller, vac: string, id: string, change: { readonly title?: string | undefined, readonly metadata?: Readonly<Record<string, string>> | null | undefined }): Promise<ConversationHead>
+  /**
+   * Changes a turn and adds turns.
+   * @param turn its id; undefined: the last one
+   * @param change gets the turn; undefined where there is none. It may be called again, and does not throw
+   */
+  edit (caller: RunCaller, vac: string, id: string, turn: string | undefined, change: (turn: ConversationTurn | undefined) => TurnChange): Promise<void>
   /** Deletes it with its turns, and with their runs, which are cancelled before. */
   delete (caller: RunCaller, vac: string, id: string): Promise<void>
-  /** Creates a conversation, under the id of the export where the caller may use it and it is free. */
+  /**
+   * Creates a conversation, under the id of the export where the caller may use it and it is free.
+   * @param vac '': that of the first question
+   */
   import (caller: RunCaller, vac: string, conversation: ConversationExport): Promise<ConversationHead>
 
-  /** Where a question goes. @throws CONVERSATION_NOT_FOUND */
+  /**
+   * Where a question goes. A conversation of the VAC '' has that of the question from now on.
+   * @throws CONVERSATION_NOT_FOUND
+   */
   place (caller: RunCaller, question: TurnQuestion): Promise<TurnPlace>
   /** The turns before that of a task; none for a task outside of conversations. */
   historyOf (task: TurnTask): Promise<TurnHistory>

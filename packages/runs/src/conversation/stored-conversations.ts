@@ -1,9 +1,9 @@
 import type {
-  Answer, ChatTurn, Conversation, ConversationExport, ConversationHead, Conversations, ConversationTurn, RunCaller, SourceDocument, Step, StepView, TurnFile, TurnHistory,
-  TurnPlace, TurnQuestion, TurnTask, Vacs
+  Answer, ChatTurn, Conversation, ConversationExport, ConversationHead, Conversations, ConversationTurn, LocatedConversation, RunCaller, SourceDocument, Step, StepView, TurnChange,
+  TurnFile, TurnHistory, TurnItem, TurnPlace, TurnQuestion, TurnsQuery, TurnTask, Vacs
 } from '@polyvac/core'
 import { conversationAccess, newConversationId, SKILLS, stepFor, stepsFor } from '@polyvac/core/plugin'
-import { isTaskError, ownerKey, type ConversationKey, type ConversationRecords, type ConversationRow, type ImportedTurn, type NewTurn, type TaskStore, type TurnRow } from '@polyvac/tasks'
+import { isTaskError, ownerKey, type ConversationKey, type ConversationRecords, type ConversationRow, type ImportedTurn, type NewTurn, type TaskStore, type TurnQuery, type TurnRow } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
 import { NoSuchConversationError } from '../errors.js'
 import { runsOwner } from '../run-owner.js'
@@ -22,6 +22,8 @@ const PAGE_CHARS = 8 * 1024 * 1024
 /** Turns whose tasks are deleted at once. */
 const DELETED_TURNS = 50
 const MAX_TITLE_CHARS = 256
+/** Ids as the turns of runs have them; a turn from another service gets a new one. */
+const TURN_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?:-\d{1,2})?$/
 
 /** What a turn keeps besides its question and the text of its answer. */
 interface TurnContent {
@@ -29,6 +31,7 @@ interface TurnContent {
   readonly metadata?: Readonly<Record<string, unknown>>
   readonly steps?: readonly Step[]
   readonly error?: { readonly code: string, readonly message: string }
+  readonly items?: readonly TurnItem[]
 }
 
 type Tasks = Pick<TaskStore, 'cancel' | 'delete' | 'list' | 'conversations'>
@@ -63,10 +66,48 @@ class StoredConversations implements Conversations {
     return { ...viewHead(row), turns: turns.map(turn => viewTurn(turn, view)), hasEarlier }
   }
 
-  async rename (caller: RunCaller, vac: string, id: string, title: string): Promise<ConversationHead> {
+  async locate (caller: RunCaller, vacs: readonly string[], id: string): Promise<LocatedConversation> {
+    const vac = conversationAccess(caller, id) === 'none' ? undefined : await this.#records.locate(ownerOf(caller), id, vacs)
+    if (vac === undefined) throw new NoSuchConversationError()
+    return { ...viewHead((await this.#find(caller, vac, id)).row), vac }
+  }
+
+  async turn (caller: RunCaller, vac: string, id: string, turn: string): Promise<ConversationTurn | undefined> {
     const { key } = await this.#find(caller, vac, id)
-    await this.#records.rename(key, title)
+    const number = await this.#records.numberOf(key, turn)
+    const [row] = number === undefined ? [] : await this.#records.turns(key, { before: number + 1, limit: 1 })
+    return row?.id === turn ? viewTurn(row, this.#viewOf(caller, vac)) : undefined
+  }
+
+  async turns (caller: RunCaller, vac: string, id: string, { order, after, limit }: TurnsQuery): ReturnType<Conversations['turns']> {
+    const { key } = await this.#find(caller, vac, id)
+    const first = after === undefined ? undefined : await this.#records.numberOf(key, after)
+    if (after !== undefined && first === undefined) return { turns: [], hasMore: false }
+    const next = (number: number | undefined): TurnQuery => order === 'desc' ? { before: number } : { after: number ?? 0 }
+    const turns = await this.#records.turns(key, { ...next(first), limit: Math.min(limit, PAGE_TURNS), chars: PAGE_CHARS })
+    const last = turns.at(-1)?.number
+    const hasMore = last !== undefined && (await this.#records.turns(key, { ...next(last), limit: 1 })).length > 0
+    const view = this.#viewOf(caller, vac)
+    return { turns: turns.map(turn => viewTurn(turn, view)), hasMore }
+  }
+
+  async change (caller: RunCaller, vac: string, id: string, change: Parameters<Conversations['change']>[3]): Promise<ConversationHead> {
+    const { key } = await this.#find(caller, vac, id)
+    await this.#records.change(key, change)
     return viewHead((await this.#find(caller, vac, id)).row)
+  }
+
+  async edit (caller: RunCaller, vac: string, id: string, turn: string | undefined, change: (turn: ConversationTurn | undefined) => TurnChange): Promise<void> {
+    const { key } = await this.#find(caller, vac, id)
+    const number = turn === undefined ? undefined : await this.#records.numberOf(key, turn) ?? 0
+    let deleted: TurnRow['task']
+    const isEdited = await this.#records.edit(key, number, row => {
+      const { turn: changed, added } = change(row && viewTurn(row, undefined))
+      deleted = changed === null ? row?.task : undefined
+      return { turn: changed == null || row === undefined ? changed as null | undefined : changedTurn(row, changed), added: added?.map(importedTurn) }
+    })
+    if (!isEdited) throw new NoSuchConversationError()
+    if (deleted !== undefined) await removeTask(this.#tasks, deleted)
   }
 
   async delete (caller: RunCaller, vac: string, id: string): Promise<void> {
@@ -87,13 +128,14 @@ class StoredConversations implements Conversations {
     await this.#records.delete(key)
   }
 
-  async import (caller: RunCaller, vac: string, { id, title, turns }: ConversationExport): Promise<ConversationHead> {
-    const rows = turns.map(importedTurn)
-    const name = title?.trim().slice(0, MAX_TITLE_CHARS).toWellFormed() || rows[0]?.question || id || ''
+  async import (caller: RunCaller, vac: string, { id, title, metadata, turns }: ConversationExport): Promise<ConversationHead> {
+    const ids = new Set<string>()
+    const rows = turns.map(({ id, ...turn }) => importedTurn(id === undefined || !TURN_ID.test(id) || ids.size === ids.add(id).size ? turn : { ...turn, id }))
+    const name = title?.trim().slice(0, MAX_TITLE_CHARS).toWellFormed() || (rows.length === 0 ? id ?? '' : '')
     const own = id !== undefined && conversationAccess(caller, id) === 'own' ? [id] : []
     for (const free of [...own, newConversationId()]) {
       const key = { owner: ownerOf(caller), vac, id: free }
-      if (await this.#records.import(key, { title: name, turns: rows })) return viewHead((await this.#records.get(key))!)
+      if (await this.#records.import(key, { title: name, metadata, turns: rows })) return viewHead((await this.#records.get(key))!)
     }
     throw new NoSuchConversationError()
   }
@@ -105,10 +147,18 @@ class StoredConversations implements Conversations {
     const id = named === undefined || access === 'none' ? newConversationId() : named
     const key = { owner, vac, id }
     const place = { owner, vac, conversation: id, question, files, sent, isExclusive }
-    const isNew = id !== named || ((sent.length > 0 || access === 'existing') && await this.#records.get(key) === undefined)
+    const isNew = id !== named || ((sent.length > 0 || access === 'existing') && !await this.#isThere(key, access))
     if (!isNew) return sendsAll === true && sent.length > 0 ? { ...place, ...await this.#editOf(key, sent, question) } : place
     if (access === 'existing') throw new NoSuchConversationError()
     return place
+  }
+
+  /** Whether a conversation is there, or one without a VAC, which is that of the first question. */
+  async #isThere (key: ConversationKey, access: 'existing' | 'own' | 'none'): Promise<boolean> {
+    if (await this.#records.get(key) !== undefined) return true
+    if (access !== 'existing') return false
+    // another question may have done it
+    return await this.#records.move({ ...key, vac: '' }, key.vac) || await this.#records.get(key) !== undefined
   }
 
   /** In the conversation of a turn, or, where it has later ones or another VAC answers, in a copy of it until there. */
@@ -128,7 +178,8 @@ class StoredConversations implements Conversations {
     const asked = sent.filter(({ role }) => role === 'user').map(({ content }) => content)
     // a request with the new message only goes on
     if (asked.length === 0) return {}
-    const stored = await this.#records.questions(key)
+    // what clients have written to it before a question is not a message of theirs
+    const stored = (await this.#records.questions(key)).filter(({ question }) => question !== '')
     const from = placeOfQuestion(stored, asked, question)
     if (from === undefined) return {}
     return { from, dropped: stored.flatMap(({ number, task }) => number >= from && task !== undefined ? [task] : []) }
@@ -145,7 +196,8 @@ class StoredConversations implements Conversations {
 
   async #history (key: ConversationKey, before: number | undefined): Promise<TurnHistory> {
     const { turns, leftOut } = await this.#records.history(key, { before, limit: MAX_HISTORY_TURNS, chars: MAX_HISTORY_CHARS })
-    return { turns: turns.flatMap(({ question, answer }) => [{ role: 'user' as const, content: question }, { role: 'assistant' as const, content: answer }]), leftOut }
+    const said = turns.flatMap(({ question, answer }) => [{ role: 'user' as const, content: question }, { role: 'assistant' as const, content: answer }])
+    return { turns: said.filter(({ content }) => content !== ''), leftOut }
   }
 
   async answer (task: TurnTask, { answer, source_documents: sources, metadata }: Answer, steps: readonly Step[]): Promise<void> {
@@ -192,12 +244,12 @@ export function conversationsIn (store: Tasks, vacs: Pick<Vacs, 'has' | 'get'>):
 
 function ownerOf ({ principal }: RunCaller): string { return ownerKey(principal?.owner) }
 
-function viewHead ({ id, title, createdAt, updatedAt, turnCount }: ConversationRow): ConversationHead {
-  return { id, title, createdAt, updatedAt, turnCount }
+function viewHead ({ id, title, metadata, createdAt, updatedAt, turnCount }: ConversationRow): ConversationHead {
+  return { id, title, metadata, createdAt, updatedAt, turnCount }
 }
 
 function viewTurn ({ id, question, files: asked = [], answer, content, state, createdAt, endedAt }: TurnRow, view: StepView | undefined): ConversationTurn {
-  const { source_documents: sourceDocuments = [], metadata, steps = [], error } = (content ?? {}) as TurnContent
+  const { source_documents: sourceDocuments = [], metadata, steps = [], error, items } = (content ?? {}) as TurnContent
   const seen = view === undefined ? [] : steps.map(step => stepFor(view, step))
   return {
     id,
@@ -211,8 +263,16 @@ function viewTurn ({ id, question, files: asked = [], answer, content, state, cr
     state: error !== undefined && state === 'completed' ? 'failed' : runStateOf(state),
     createdAt,
     durationMs: endedAt === undefined ? undefined : endedAt - createdAt,
-    error: error ?? (state === 'canceled' ? { code: 'RUN_CANCELLED', message: 'the answer was cancelled' } : undefined)
+    error: error ?? (state === 'canceled' ? { code: 'RUN_CANCELLED', message: 'the answer was cancelled' } : undefined),
+    items
   }
+}
+
+/** What a turn has after a change. */
+function changedTurn ({ answer: before, content }: TurnRow, { question, answer, items }: NonNullable<TurnChange['turn']>): Pick<TurnRow, 'question' | 'answer' | 'content'> {
+  const { error, ...rest } = (content ?? {}) as TurnContent
+  const kept: TurnContent = { ...answer === before ? rest : {}, ...error !== undefined && { error }, ...items !== undefined && { items } }
+  return { question, ...answer === undefined ? {} : { answer }, content: kept }
 }
 
 /** A turn for a copy of its conversation; one that has not ended there has no answer here. */
@@ -221,14 +281,15 @@ function copyOf (turn: TurnRow): ConversationExport['turns'][number] {
   return copied
 }
 
-function importedTurn ({ id = randomUUID(), question, answer, sourceDocuments, metadata, steps = [], files = [], state = 'completed', createdAt, durationMs = 0, error }: ConversationExport['turns'][number]): ImportedTurn {
+function importedTurn ({ id = randomUUID(), question, answer, sourceDocuments, metadata, steps = [], files = [], state = 'completed', createdAt, durationMs = 0, error, items }: ConversationExport['turns'][number]): ImportedTurn {
   const asked = files.flatMap(({ role, ...file }) => role === 'user' ? [file] : [])
   const answered = files.filter(({ role }) => role !== 'user')
   const content: TurnContent = {
     ...sourceDocuments !== undefined && sourceDocuments.length > 0 && { source_documents: sourceDocuments },
     ...metadata !== undefined && { metadata },
     ...steps.length + answered.length > 0 && { steps: [...steps, ...answered.map(file => ({ file }))] },
-    ...error !== undefined && { error }
+    ...error !== undefined && { error },
+    ...items !== undefined && { items }
   }
   return {
     id,

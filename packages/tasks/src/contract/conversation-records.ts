@@ -26,8 +26,10 @@ export interface NewTurn {
 export interface ConversationRow {
   readonly id: string
   readonly title: string
+  /** What its owner has written to it. */
+  readonly metadata?: Readonly<Record<string, string>>
   readonly createdAt: number
-  /** The time of the last question, answer or change of the title. */
+  /** The time of the last question, answer or change. */
   readonly updatedAt: number
   readonly turnCount: number
   /** The number of the last turn, of all that there ever were. */
@@ -59,9 +61,19 @@ export interface ImportedTurn extends Pick<TurnRow, 'id' | 'question' | 'files' 
   readonly state: 'completed' | 'failed' | 'canceled'
 }
 
+/** What becomes of a turn. */
+export interface TurnEdit {
+  /** What it has from now on; null: it is deleted, undefined: it stays. */
+  readonly turn?: Pick<TurnRow, 'question' | 'answer' | 'content'> | null | undefined
+  /** New turns at the end of the conversation, in their order. */
+  readonly added?: readonly ImportedTurn[] | undefined
+}
+
 export interface TurnQuery {
   /** Only turns with a smaller number. Default: all. */
   readonly before?: number | undefined
+  /** Only turns with a larger number, the earliest first, and not those before one. */
+  readonly after?: number | undefined
   /** Default 50. */
   readonly limit?: number | undefined
   /** Characters of questions and contents at which the page ends; it has one turn at least. Default 2 Mi. */
@@ -90,9 +102,11 @@ export interface ConversationHistory {
  */
 export interface ConversationRecords {
   get (key: ConversationKey): Promise<ConversationRow | undefined>
+  /** The VAC, of some, with which an owner has a conversation of an id: that of the last change. */
+  locate (owner: string, id: string, vacs: readonly string[]): Promise<string | undefined>
   /** Latest change first. TASK_INVALID_CURSOR (400) for an invalid cursor. @param limit 1 to 100 */
   list (owner: string, vac: string, page: { readonly limit: number, readonly cursor?: string | undefined }): Promise<{ readonly conversations: ConversationRow[], readonly nextCursor?: string }>
-  /** Latest turns first. */
+  /** Latest turns first, except those after one. */
   turns (key: ConversationKey, query?: TurnQuery): Promise<TurnRow[]>
   /** The number of the turn with an id. */
   numberOf (key: ConversationKey, turnId: string): Promise<number | undefined>
@@ -110,9 +124,23 @@ export interface ConversationRecords {
    * @param content any JSON value
    */
   answer (taskId: string, turn: number, attempt: number, answer: string | undefined, content: unknown): Promise<void>
-  rename (key: ConversationKey, title: string): Promise<boolean>
+  /** @param change `metadata`: null removes it */
+  change (key: ConversationKey, change: { readonly title?: string | undefined, readonly metadata?: Readonly<Record<string, string>> | null | undefined }): Promise<boolean>
+  /** Gives a conversation to another VAC. False: there is none, or that VAC has one with this id. */
+  move (key: ConversationKey, vac: string): Promise<boolean>
+  /**
+   * Changes a turn and adds turns, in one transaction. The first question with a text is the title of a conversation
+   * without one.
+   * @param number that of the turn; undefined: the last one
+   * @param edit gets the turn; undefined where there is none. It may be called again, and does not throw
+   * @throws TASK_TOO_LARGE; then nothing is changed
+   */
+  edit (key: ConversationKey, number: number | undefined, edit: (turn: TurnRow | undefined) => TurnEdit): Promise<boolean>
   /** Deletes the conversation with its turns. Their tasks remain. */
   delete (key: ConversationKey): Promise<boolean>
-  /** Creates a conversation with turns in their order. False: there is one with this key, and it stays. */
-  import (key: ConversationKey, conversation: { readonly title: string, readonly turns: readonly ImportedTurn[] }): Promise<boolean>
+  /**
+   * Creates a conversation with turns in their order. False: there is one with this key, and it stays.
+   * @param conversation `title`: without one, that of the first question with a text
+   */
+  import (key: ConversationKey, conversation: { readonly title: string, readonly metadata?: Readonly<Record<string, string>> | undefined, readonly turns: readonly ImportedTurn[] }): Promise<boolean>
 }

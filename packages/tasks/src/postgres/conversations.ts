@@ -1,7 +1,7 @@
 import type { ConversationHistory, ConversationKey, NewTurn } from '../contract/conversation-records.js'
 import {
-  CONVERSATION, DELETED_AT_ONCE, filesText, isCounted, ownerLimits, QUESTION, titleOf, TURN, turnBytes, turnId, turnsWithin,
-  type ConversationLimits, type ConversationTable, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
+  CONVERSATION, DELETED_AT_ONCE, filesText, growthOf, isCounted, LAST, ownerLimits, QUESTION, titleOf, TURN, TURN_BYTES, turnBytes, turnId, turnsWithin,
+  type ConversationLimits, type ConversationTable, type EditRow, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
 } from '../store/conversations.js'
 import { isName } from '../basics/names.js'
 import type { NewRow, PreparedTurn } from '../store/new-task.js'
@@ -31,9 +31,13 @@ export class Conversations implements ConversationTable {
     const of = 'owner = $1 AND vac = $2 AND id = $3'
     this.#sql = {
       find: `SELECT ${CONVERSATION} FROM ${conversation} WHERE ${of}`,
+      locate: `SELECT vac FROM ${conversation} WHERE owner = $1 AND id = $2 AND vac = ANY($3::text[]) ORDER BY updated_at DESC LIMIT 1`,
       page: `SELECT ${CONVERSATION} FROM ${conversation} WHERE owner = $1 AND vac = $2 AND (updated_at, key) < ($3, $4) ORDER BY updated_at DESC, key DESC LIMIT $5`,
       turns: `SELECT ${TURN} FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
       sizes: `SELECT seq, (length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0))::int AS chars FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+      turn: `SELECT ${TURN} FROM ${turn} WHERE conversation = $1 AND seq = $2`,
+      turnsAfter: `SELECT ${TURN} FROM ${turn} WHERE conversation = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+      sizesAfter: `SELECT seq, (length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0))::int AS chars FROM ${turn} WHERE conversation = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
       numberOf: `SELECT seq FROM ${turn} WHERE conversation = $1 AND id = $2`,
       questions: `SELECT ${QUESTION} FROM ${turn} WHERE conversation = $1 ORDER BY seq`,
       open: `SELECT ${QUESTION} FROM ${turn} WHERE conversation = $1 AND ended_at IS NULL ORDER BY seq`,
@@ -49,7 +53,7 @@ export class Conversations implements ConversationTable {
         SELECT owner, vac, id, title, at, at, n, n, bytes FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[], $7::bigint[]) i(owner, vac, id, title, at, n, bytes)
         ORDER BY owner, vac, id
         ON CONFLICT (owner, vac, id) DO UPDATE SET updated_at = excluded.updated_at, turns = ${conversation}.turns + excluded.turns, last = ${conversation}.last + excluded.last,
-          bytes = ${conversation}.bytes + excluded.bytes RETURNING key, last, turns, owner, vac, id`,
+          bytes = ${conversation}.bytes + excluded.bytes, title = coalesce(nullif(${conversation}.title, ''), excluded.title) RETURNING key, last, turns, owner, vac, id`,
       addTurns: `INSERT INTO ${turn} (conversation, seq, id, task, task_owner, n, attempt, question, files, answer, content, state, created_at, ended_at)
         SELECT conversation, seq, id, task, task_owner, n, 0, question, files, answer, content, state, created_at, ended_at
         FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[])
@@ -63,12 +67,18 @@ export class Conversations implements ConversationTable {
       first: `SELECT seq, question FROM ${turn} WHERE conversation = $1 ORDER BY seq LIMIT 1`,
       dropFrom: `DELETE FROM ${turn} WHERE conversation = $1 AND seq >= $2 RETURNING seq`,
       dropFirst: `DELETE FROM ${turn} WHERE conversation = $1 AND seq IN (SELECT seq FROM ${turn} WHERE conversation = $1 ORDER BY seq LIMIT $2)`,
-      recount: `UPDATE ${conversation} SET (turns, bytes) = (SELECT count(*), coalesce(sum(length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) FROM ${turn} WHERE conversation = $1)
+      recount: `UPDATE ${conversation} SET (turns, bytes) = (SELECT count(*), coalesce(sum(${TURN_BYTES} + length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) + coalesce(length(metadata), 0) FROM ${turn} WHERE conversation = $1)
         WHERE key = $1`,
       retitle: `UPDATE ${conversation} SET title = $2 WHERE key = $1 AND title = $3`,
-      rename: `UPDATE ${conversation} SET title = $4, updated_at = $5 WHERE ${of} RETURNING key`,
+      change: `UPDATE ${conversation} SET title = coalesce($4, title), metadata = CASE WHEN $5 THEN $6 WHEN NOT $5 THEN metadata END, updated_at = $7,
+        bytes = bytes + coalesce(CASE WHEN $5 THEN coalesce(length($6), 0) - coalesce(length(metadata), 0) END, 0) WHERE ${of} RETURNING key`,
+      move: `UPDATE ${conversation} SET vac = $4 WHERE ${of} AND NOT EXISTS (SELECT 1 FROM ${conversation} WHERE owner = $1 AND vac = $4 AND id = $3) RETURNING key`,
+      editTurn: `UPDATE ${turn} SET question = $3, answer = $4, content = $5 WHERE conversation = $1 AND seq = $2`,
+      dropTurn: `DELETE FROM ${turn} WHERE conversation = $1 AND seq = $2`,
+      edited: `UPDATE ${conversation} SET updated_at = $2, turns = turns + $3, last = last + $4, bytes = bytes + $5, title = coalesce(nullif(title, ''), $6) WHERE key = $1
+        RETURNING key, last, turns, owner, vac, id`,
       delete: `DELETE FROM ${conversation} WHERE ${of} RETURNING key`,
-      create: `INSERT INTO ${conversation} (owner, vac, id, title, created_at, updated_at, turns, last, bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)
+      create: `INSERT INTO ${conversation} (owner, vac, id, title, metadata, created_at, updated_at, turns, last, bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)
         ON CONFLICT DO NOTHING RETURNING key`,
       trim: `DELETE FROM ${conversation} WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER newest AS place, sum(bytes) OVER newest AS total FROM ${conversation} WHERE owner = $1
         WINDOW newest AS (ORDER BY updated_at DESC, key DESC)) c WHERE place > 1 AND (place > $2 OR total > $3) LIMIT ${DELETED_AT_ONCE})`,
@@ -82,16 +92,28 @@ export class Conversations implements ConversationTable {
     return isName(id) ? (await this.#connection.run<StoredConversation>(this.#sql.find, [owner, vac, id], 'conversation'))[0] : undefined
   }
 
+  async locate (owner: string, id: string, vacs: readonly string[]): Promise<string | undefined> {
+    return isName(id) ? (await this.#connection.run<{ vac: string }>(this.#sql.locate, [owner, id, textArray(vacs)]))[0]?.vac : undefined
+  }
+
   async page (owner: string, vac: string, before: readonly [number, number], limit: number): Promise<StoredConversation[]> {
     return await this.#connection.run<StoredConversation>(this.#sql.page, [owner, vac, ...before, limit])
   }
 
   async turns ({ key }: StoredConversation, before: number, limit: number, chars: number): Promise<StoredTurn[]> {
+    return await this.#pageOf('', [key, before, limit], chars)
+  }
+
+  async turnsAfter ({ key }: StoredConversation, after: number, limit: number, chars: number): Promise<StoredTurn[]> {
+    return await this.#pageOf('After', [key, after, limit], chars)
+  }
+
+  async #pageOf (which: '' | 'After', [key, number, limit]: readonly [number, number, number], chars: number): Promise<StoredTurn[]> {
     // the driver reads whole results: first how many fit
     let taken = 0
-    const sizes = await this.#connection.run<{ seq: number, chars: number }>(this.#sql.sizes, [key, before, limit], 'sizes of turns')
+    const sizes = await this.#connection.run<{ seq: number, chars: number }>(this.#sql[`sizes${which}`], [key, number, limit], `sizes of turns ${which}`)
     const fit = sizes.findIndex(({ chars: some }, i) => (taken += some) > chars && i > 0)
-    const rows = await this.#connection.run<StoredTurn>(this.#sql.turns, [key, before, fit === -1 ? limit : fit], 'turns')
+    const rows = await this.#connection.run<StoredTurn>(this.#sql[`turns${which}`], [key, number, fit === -1 ? limit : fit], `turns ${which}`)
     return turnsWithin(rows, chars)
   }
 
@@ -129,7 +151,7 @@ export class Conversations implements ConversationTable {
     const groups = new Map<string, BegunRow[]>()
     for (const row of rows) {
       const { owner, vac, id, from, earlier } = row.turn
-      if (earlier.length > 0) await this.#importIn(session, row.turn, titleOf(earlier[0]!.question), earlier)
+      if (earlier.length > 0) await this.#importIn(session, row.turn, titleOf(earlier[0]!.question), earlier, null)
       if (from !== undefined) await this.#dropFrom(session, row.turn, from)
       const name = JSON.stringify([owner, vac, id])
       groups.set(name, [...groups.get(name) ?? [], row])
@@ -165,25 +187,48 @@ export class Conversations implements ConversationTable {
     if (row !== undefined && isCounted(row.owner, this.#limits, { bytes: content.length + (answer?.length ?? 0) })) await this.#trim(this.#connection, row.owner)
   }
 
-  async rename ({ owner, vac, id }: ConversationKey, title: string): Promise<boolean> {
-    return isName(id) && (await this.#connection.run(this.#sql.rename, [owner, vac, id, title, this.#connection.now()])).length > 0
+  async change ({ owner, vac, id }: ConversationKey, title: string | undefined, metadata: string | null | undefined): Promise<boolean> {
+    const values = [owner, vac, id, title ?? null, metadata !== undefined, metadata ?? null, this.#connection.now()]
+    return isName(id) && (await this.#connection.run(this.#sql.change, values)).length > 0
+  }
+
+  async move ({ owner, vac, id }: ConversationKey, to: string): Promise<boolean> {
+    return isName(id) && (await this.#connection.run(this.#sql.move, [owner, vac, id, to])).length > 0
+  }
+
+  async edit ({ owner, vac, id }: ConversationKey, number: number, edit: EditRow): Promise<boolean> {
+    if (!isName(id)) return false
+    return await this.#connection.transaction(async session => {
+      const [row] = await session.run<StoredConversation>(`${this.#sql.find} FOR UPDATE`, [owner, vac, id])
+      if (row === undefined) return false
+      const [turn] = number === LAST ? await session.run<StoredTurn>(this.#sql.turns, [row.key, row.last + 1, 1]) : await session.run<StoredTurn>(this.#sql.turn, [row.key, number])
+      const change = edit(turn)
+      const { turn: changed, added } = change
+      if (changed === undefined && added.length === 0) return true
+      const { turns, last, bytes, title } = growthOf(turn, change)
+      if (turn !== undefined && changed === null) await session.run(this.#sql.dropTurn, [row.key, turn.seq])
+      else if (turn !== undefined && changed != null) await session.run(this.#sql.editTurn, [row.key, turn.seq, changed.question, changed.answer, changed.content])
+      await this.#addTurns(session, importedTurns(row.key, row.last, added))
+      const [grown] = await session.run<Begun>(this.#sql.edited, [row.key, this.#connection.now(), turns, last, bytes, title])
+      if (grown !== undefined) await this.#keepLimits(session, grown, bytes)
+      return true
+    })
   }
 
   async delete ({ owner, vac, id }: ConversationKey): Promise<boolean> {
     return isName(id) && (await this.#connection.run(this.#sql.delete, [owner, vac, id])).length > 0
   }
 
-  async import (...args: [key: ConversationKey, title: string, turns: readonly ImportedRow[]]): Promise<boolean> {
+  async import (...args: [key: ConversationKey, title: string, turns: readonly ImportedRow[], metadata: string | null]): Promise<boolean> {
     return await this.#connection.transaction(async transaction => await this.#importIn(transaction, ...args))
   }
 
-  async #importIn (session: Session, { owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[]): Promise<boolean> {
-    const bytes = turns.reduce((sum, { question, files, answer, content }) => sum + turnBytes(question, files, answer, content), 0)
+  async #importIn (session: Session, { owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[], metadata: string | null): Promise<boolean> {
+    const bytes = turns.reduce((sum, { question, files, answer, content }) => sum + turnBytes(question, files, answer, content), metadata?.length ?? 0)
     const now = this.#connection.now()
-    const [row] = await session.run<{ key: number }>(this.#sql.create, [owner, vac, id, title, turns[0]?.created_at ?? now, now, turns.length, bytes])
+    const [row] = await session.run<{ key: number }>(this.#sql.create, [owner, vac, id, title, metadata, turns[0]?.created_at ?? now, now, turns.length, bytes])
     if (row === undefined) return false
-    await this.#addTurns(session, turns.map(({ id, question, files, answer, content, state, created_at: at, ended_at: endedAt }, i) =>
-      ({ conversation: row.key, seq: i + 1, id, task: null, taskOwner: null, n: 0, question, files, answer, content, state, at, endedAt })))
+    await this.#addTurns(session, importedTurns(row.key, 0, turns))
     if (isCounted(owner, this.#limits, { conversations: 1, bytes })) await this.#trim(session, owner)
     return true
   }
@@ -192,6 +237,7 @@ export class Conversations implements ConversationTable {
   async deleteOlder (before: number): Promise<number> { return (await this.#connection.run(this.#sql.older, [before])).length }
 
   async #addTurns (session: Session, turns: readonly AddedTurn[]): Promise<void> {
+    if (turns.length === 0) return
     await session.run(this.#sql.addTurns, [
       int8Array(turns.map(({ conversation }) => conversation)), int4Array(turns.map(({ seq }) => seq)), textArray(turns.map(({ id }) => id)),
       textArray(turns.map(({ task }) => task)), textArray(turns.map(({ taskOwner }) => taskOwner)), int4Array(turns.map(({ n }) => n)),
@@ -222,4 +268,9 @@ export class Conversations implements ConversationTable {
     // the title is that of the first question
     if (first !== undefined && from <= first.seq) await session.run(this.#sql.retitle, [row.key, titleOf(question), titleOf(first.question)])
   }
+}
+
+function importedTurns (conversation: number, last: number, turns: readonly ImportedRow[]): AddedTurn[] {
+  return turns.map(({ id, question, files, answer, content, state, created_at: at, ended_at: endedAt }, i) =>
+    ({ conversation, seq: last + 1 + i, id, task: null, taskOwner: null, n: 0, question, files, answer, content, state, at, endedAt }))
 }

@@ -13,9 +13,9 @@ import { LINK_TABLES } from './replica-link.js'
 //   whose: the owner | bound: one for each owner who signs in and each server with per_owner; a token response has at
 //   most 256 KiB | share: the owner: it can fill only its own rows | test: packages/tasks/test/conformance.ts: a
 //   sign-in belongs to one owner and server, and one of two replacements wins
-// @keyed (table conversation) owner, VAC and an id that a caller may choose | holds: title, times and counts |
-//   whose: the owner | bound: maxConversations of an owner, conversationTtlMs; MAX_NAME for the id | share: the owner:
-//   the own oldest one leaves; callers without an identity have ten times as much together | test:
+// @keyed (table conversation) owner, VAC and an id that a caller may choose | holds: title, metadata, times and
+//   counts | whose: the owner | bound: maxConversations of an owner, conversationTtlMs; MAX_NAME for the id | share:
+//   the owner: the own oldest one leaves; callers without an identity have ten times as much together | test:
 //   packages/tasks/test/conversations.ts: an owner past its limits loses its oldest conversations, and no other owner
 // @keyed (table turn) conversation and number; task and its turn | holds: question, answer, steps and state | whose:
 //   the owner of the conversation | bound: maxTurns of a conversation, maxConversationBytes of an owner;
@@ -71,7 +71,7 @@ export const STEPS: readonly string[] = [`
 `, `
   ALTER TABLE $.task ADD COLUMN claim integer;
 `, `
-  CREATE TABLE $.conversation (key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, owner text NOT NULL, vac text NOT NULL, id text NOT NULL, title text NOT NULL,
+  CREATE TABLE $.conversation (key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, owner text NOT NULL, vac text NOT NULL, id text NOT NULL, title text NOT NULL, metadata text,
     created_at bigint NOT NULL, updated_at bigint NOT NULL, turns integer NOT NULL, last integer NOT NULL, bytes bigint NOT NULL, UNIQUE (owner, vac, id)) WITH (fillfactor = 70);
   CREATE INDEX conversation_updated ON $.conversation (owner, vac, updated_at DESC, key DESC);
   CREATE INDEX conversation_age ON $.conversation (updated_at);

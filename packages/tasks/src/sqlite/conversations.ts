@@ -3,8 +3,8 @@ import { TurnInProgressError } from '../basics/errors.js'
 import type { ConversationHistory, ConversationKey, NewTurn } from '../contract/conversation-records.js'
 import type { TaskState } from '../contract/task.js'
 import {
-  CONVERSATION, DELETED_AT_ONCE, filesText, isCounted, ownerLimits, QUESTION, titleOf, TURN, turnBytes, turnId, turnsWithin,
-  type ConversationLimits, type ConversationTable, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
+  CONVERSATION, DELETED_AT_ONCE, filesText, growthOf, isCounted, LAST, ownerLimits, QUESTION, titleOf, TURN, TURN_BYTES, turnBytes, turnId, turnsWithin,
+  type ConversationLimits, type ConversationTable, type EditRow, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
 } from '../store/conversations.js'
 import type { PreparedTurn } from '../store/new-task.js'
 import type { GroupCommit } from './group-commit.js'
@@ -27,16 +27,19 @@ export class Conversations {
     const of = 'owner = ? AND vac = ? AND id = ?'
     this.#sql = {
       find: database.prepare(`SELECT ${CONVERSATION} FROM conversation WHERE ${of}`),
+      locate: database.prepare('SELECT vac FROM conversation WHERE owner = ? AND id = ? AND vac IN (SELECT value FROM json_each(?)) ORDER BY updated_at DESC LIMIT 1'),
       page: database.prepare(`SELECT ${CONVERSATION} FROM conversation WHERE owner = ? AND vac = ? AND (updated_at, key) < (?, ?) ORDER BY updated_at DESC, key DESC LIMIT ?`),
       begin: database.prepare(`INSERT INTO conversation (owner, vac, id, title, created_at, updated_at, turns, last, bytes) VALUES (?, ?, ?, ?, ?, ?, 1, 1, ?)
-        ON CONFLICT (owner, vac, id) DO UPDATE SET updated_at = excluded.updated_at, turns = turns + 1, last = last + 1, bytes = bytes + excluded.bytes
+        ON CONFLICT (owner, vac, id) DO UPDATE SET updated_at = excluded.updated_at, turns = turns + 1, last = last + 1, bytes = bytes + excluded.bytes,
+          title = coalesce(nullif(title, ''), excluded.title)
         RETURNING key, last, turns`),
-      create: database.prepare(`INSERT INTO conversation (owner, vac, id, title, created_at, updated_at, turns, last, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      create: database.prepare(`INSERT INTO conversation (owner, vac, id, title, metadata, created_at, updated_at, turns, last, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT DO NOTHING`),
       addTurn: database.prepare(`INSERT INTO turn (conversation, seq, id, task, task_owner, n, attempt, question, files, answer, content, state, created_at, ended_at)
         VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)`),
       next: database.prepare('UPDATE conversation SET updated_at = ?, turns = turns + 1, last = last + 1, bytes = bytes + ? WHERE key = ? RETURNING key, last, turns'),
       turns: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq < ? ORDER BY seq DESC LIMIT ?`),
+      turnsAfter: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq > ? ORDER BY seq LIMIT ?`),
       numberOf: database.prepare('SELECT seq FROM turn WHERE conversation = ? AND id = ?'),
       questions: database.prepare(`SELECT ${QUESTION} FROM turn WHERE conversation = ? ORDER BY seq`),
       open: database.prepare(`SELECT ${QUESTION} FROM turn WHERE conversation = ? AND ended_at IS NULL ORDER BY seq`),
@@ -53,10 +56,15 @@ export class Conversations {
       first: database.prepare('SELECT seq, question FROM turn WHERE conversation = ? ORDER BY seq LIMIT 1'),
       dropFrom: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq >= ?'),
       dropFirst: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq IN (SELECT seq FROM turn WHERE conversation = ? ORDER BY seq LIMIT ?)'),
-      recount: database.prepare(`UPDATE conversation SET turns = c.turns, bytes = c.bytes FROM (
-        SELECT count(*) AS turns, coalesce(sum(length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) AS bytes FROM turn WHERE conversation = ?) AS c WHERE key = ?`),
+      recount: database.prepare(`UPDATE conversation SET turns = c.turns, bytes = c.bytes + coalesce(length(metadata), 0) FROM (
+        SELECT count(*) AS turns, coalesce(sum(${TURN_BYTES} + length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) AS bytes FROM turn WHERE conversation = ?) AS c WHERE key = ?`),
       retitle: database.prepare('UPDATE conversation SET title = ? WHERE key = ? AND title = ?'),
-      rename: database.prepare(`UPDATE conversation SET title = ?, updated_at = ? WHERE ${of}`),
+      change: database.prepare('UPDATE conversation SET title = coalesce(?, title), metadata = iif(?, ?, metadata), updated_at = ?, bytes = bytes + ? WHERE key = ?'),
+      move: database.prepare(`UPDATE OR IGNORE conversation SET vac = ? WHERE ${of}`),
+      editTurn: database.prepare('UPDATE turn SET question = ?, answer = ?, content = ? WHERE conversation = ? AND seq = ?'),
+      dropTurn: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq = ?'),
+      edited: database.prepare(`UPDATE conversation SET updated_at = ?, turns = turns + ?, last = last + ?, bytes = bytes + ?, title = coalesce(nullif(title, ''), ?) WHERE key = ?
+        RETURNING key, last, turns`),
       delete: database.prepare('DELETE FROM conversation WHERE key = ?'),
       excess: database.prepare(`SELECT key FROM (SELECT key, row_number() OVER newest AS place, sum(bytes) OVER newest AS total FROM conversation WHERE owner = ?
         WINDOW newest AS (ORDER BY updated_at DESC, key DESC)) WHERE place > 1 AND (place > ? OR total > ?) LIMIT ${DELETED_AT_ONCE}`),
@@ -68,12 +76,18 @@ export class Conversations {
 
   find ({ owner, vac, id }: ConversationKey): StoredConversation | undefined { return this.#sql.find.get<StoredConversation>(owner, vac, id) }
 
+  locate (owner: string, id: string, vacs: readonly string[]): string | undefined { return this.#sql.locate.column<string>(owner, id, JSON.stringify(vacs))[0] }
+
   page (owner: string, vac: string, before: readonly [number, number], limit: number): StoredConversation[] {
     return this.#sql.page.all<StoredConversation>(owner, vac, ...before, limit)
   }
 
   turns ({ key }: StoredConversation, before: number, limit: number, chars: number): StoredTurn[] {
     return turnsWithin(this.#sql.turns.iterate<StoredTurn>(key, before, limit), chars)
+  }
+
+  turnsAfter ({ key }: StoredConversation, after: number, limit: number, chars: number): StoredTurn[] {
+    return turnsWithin(this.#sql.turnsAfter.iterate<StoredTurn>(key, after, limit), chars)
   }
 
   numberOf ({ key }: StoredConversation, id: string): number | undefined { return this.#sql.numberOf.column<number>(key, id)[0] }
@@ -105,7 +119,7 @@ export class Conversations {
   /** Adds the first turn of a new task. */
   begin (turn: PreparedTurn, { task, taskOwner, state, at }: BegunTurn): void {
     const { owner, vac, id, question, files, from, earlier } = turn
-    if (earlier.length > 0) this.import(turn, titleOf(earlier[0]!.question), earlier, at)
+    if (earlier.length > 0) this.import(turn, titleOf(earlier[0]!.question), earlier, null, at)
     if (from !== undefined) this.#dropFrom(turn, from)
     const bytes = turnBytes(question, files)
     const row = this.#sql.begin.get<StoredConversation>(owner, vac, id, titleOf(question), at, at, bytes)
@@ -135,10 +149,34 @@ export class Conversations {
     if (owner !== undefined && isCounted(owner, this.#limits, { bytes })) this.trim(owner)
   }
 
-  rename ({ owner, vac, id }: ConversationKey, title: string, at: number): boolean {
-    let renamed = 0
-    overwriting(this.#database, () => { renamed = this.#sql.rename.run(title, at, owner, vac, id).changes })
-    return renamed > 0
+  change (key: ConversationKey, title: string | undefined, metadata: string | null | undefined, at: number): boolean {
+    const row = this.find(key)
+    if (row === undefined) return false
+    const bytes = metadata === undefined ? 0 : (metadata?.length ?? 0) - (row.metadata?.length ?? 0)
+    overwriting(this.#database, () => { this.#sql.change.run(title ?? null, metadata === undefined ? 0 : 1, metadata ?? null, at, bytes, row.key) })
+    return true
+  }
+
+  move ({ owner, vac, id }: ConversationKey, to: string): boolean { return this.#sql.move.run(to, owner, vac, id).changes > 0 }
+
+  edit (key: ConversationKey, number: number, edit: EditRow, at: number): boolean {
+    const row = this.find(key)
+    if (row === undefined) return false
+    const turn = number === LAST ? this.turns(row, row.last + 1, 1, 0)[0] : this.#sql.turn.get<StoredTurn>(row.key, number)
+    const change = edit(turn)
+    const growth = growthOf(turn, change)
+    const { turn: changed, added } = change
+    if (changed === undefined && added.length === 0) return true
+    if (turn !== undefined && changed !== undefined) {
+      overwriting(this.#database, () => {
+        if (changed === null) this.#sql.dropTurn.run(row.key, turn.seq)
+        else this.#sql.editTurn.run(changed.question, changed.answer, changed.content, row.key, turn.seq)
+      })
+    }
+    this.#addImported(row.key, row.last, added)
+    const grown = this.#sql.edited.get<StoredConversation>(at, growth.turns, growth.last, growth.bytes, growth.title, row.key)
+    if (grown !== undefined) this.#keepLimits(grown, key.owner, growth.bytes)
+    return true
   }
 
   delete (key: ConversationKey): boolean {
@@ -148,16 +186,20 @@ export class Conversations {
     return true
   }
 
-  import ({ owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[], at: number): boolean {
-    const bytes = turns.reduce((sum, { question, files, answer, content }) => sum + turnBytes(question, files, answer, content), 0)
+  import ({ owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[], metadata: string | null, at: number): boolean {
+    const bytes = turns.reduce((sum, { question, files, answer, content }) => sum + turnBytes(question, files, answer, content), metadata?.length ?? 0)
     const created = turns[0]?.created_at ?? at
-    const { changes, lastInsertRowid: key } = this.#sql.create.run(owner, vac, id, title, created, at, turns.length, turns.length, bytes)
+    const { changes, lastInsertRowid: key } = this.#sql.create.run(owner, vac, id, title, metadata, created, at, turns.length, turns.length, bytes)
     if (changes === 0) return false
-    for (const [i, { id, question, files, answer, content, state, created_at: createdAt, ended_at: endedAt }] of turns.entries()) {
-      this.#sql.addTurn.run(key, i + 1, id, null, null, 0, question, files, answer, content, state, createdAt, endedAt)
-    }
+    this.#addImported(Number(key), 0, turns)
     if (isCounted(owner, this.#limits, { conversations: 1, bytes })) this.trim(owner)
     return true
+  }
+
+  #addImported (key: number, last: number, turns: readonly ImportedRow[]): void {
+    for (const [i, { id, question, files, answer, content, state, created_at: createdAt, ended_at: endedAt }] of turns.entries()) {
+      this.#sql.addTurn.run(key, last + 1 + i, id, null, null, 0, question, files, answer, content, state, createdAt, endedAt)
+    }
   }
 
   /** Deletes the conversations past the limits of an owner, those without a question for longest first. */
@@ -198,15 +240,19 @@ export class Conversations {
 export function conversationTable (commit: GroupCommit, talks: Conversations): ConversationTable {
   return {
     find: key => talks.find(key),
+    locate: (...args) => talks.locate(...args),
     page: (...args) => talks.page(...args),
     turns: (...args) => talks.turns(...args),
+    turnsAfter: (...args) => talks.turnsAfter(...args),
     numberOf: (...args) => talks.numberOf(...args),
     questions: row => talks.questions(row),
     open: row => talks.open(row),
     history: (...args) => talks.history(...args),
     turnOf: (...args) => talks.turnOf(...args),
     answer: async (...args) => { await commit.write(() => { talks.answer(...args, Date.now()) }) },
-    rename: async (...args) => await commit.write(() => talks.rename(...args, Date.now())),
+    change: async (...args) => await commit.write(() => talks.change(...args, Date.now())),
+    move: async (...args) => await commit.write(() => talks.move(...args)),
+    edit: async (...args) => await commit.write(() => talks.edit(...args, Date.now())),
     delete: async key => await commit.write(() => talks.delete(key)),
     import: async (...args) => await commit.write(() => talks.import(...args, Date.now()))
   }

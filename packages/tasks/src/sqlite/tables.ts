@@ -15,9 +15,9 @@ const APPLICATION_ID = 0x5056544b
 //   whose: the owner | bound: one for each owner who signs in and each server with per_owner; a token response has at
 //   most 256 KiB | share: the owner: it can fill only its own rows | test: packages/tasks/test/conformance.ts: a
 //   sign-in belongs to one owner and server, and one of two replacements wins
-// @keyed (table conversation) owner, VAC and an id that a caller may choose | holds: title, times and counts |
-//   whose: the owner | bound: maxConversations of an owner, conversationTtlMs; MAX_NAME for the id | share: the owner:
-//   the own oldest one leaves; callers without an identity have ten times as much together | test:
+// @keyed (table conversation) owner, VAC and an id that a caller may choose | holds: title, metadata, times and
+//   counts | whose: the owner | bound: maxConversations of an owner, conversationTtlMs; MAX_NAME for the id | share:
+//   the owner: the own oldest one leaves; callers without an identity have ten times as much together | test:
 //   packages/tasks/test/conversations.ts: an owner past its limits loses its oldest conversations, and no other owner
 // @keyed (table turn) conversation and number; task and its turn | holds: question, answer, steps and state | whose:
 //   the owner of the conversation | bound: maxTurns of a conversation, maxConversationBytes of an owner;
@@ -85,7 +85,7 @@ export const STEPS: readonly string[] = [`
 `, `
   -- nothing: from this version on, a file that no process has open is not in WAL mode
 `, `
-  CREATE TABLE conversation (key INTEGER PRIMARY KEY, owner TEXT NOT NULL, vac TEXT NOT NULL, id TEXT NOT NULL, title TEXT NOT NULL, created_at INTEGER NOT NULL,
+  CREATE TABLE conversation (key INTEGER PRIMARY KEY, owner TEXT NOT NULL, vac TEXT NOT NULL, id TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT, created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL, turns INTEGER NOT NULL, last INTEGER NOT NULL, bytes INTEGER NOT NULL, UNIQUE (owner, vac, id));
   CREATE INDEX conversation_updated ON conversation (owner, vac, updated_at DESC, key DESC);
   CREATE INDEX conversation_age ON conversation (updated_at);

@@ -1,6 +1,6 @@
 import { standsForMany } from '../basics/owner-share.js'
 import { MAX_EVENT_CHARS, toJson } from '../log/task-updates.js'
-import type { ConversationHistory, ConversationKey, ConversationRecords, ConversationRow, ImportedTurn, TurnRow } from '../contract/conversation-records.js'
+import type { ConversationHistory, ConversationKey, ConversationRecords, ConversationRow, ImportedTurn, TurnEdit, TurnRow } from '../contract/conversation-records.js'
 import type { TaskState } from '../contract/task.js'
 import { decodeCursor, encodeCursor } from './task-query.js'
 
@@ -9,6 +9,8 @@ const MAX_TITLE_CHARS = 80
 export const TURN_BYTES = 300
 /** The number of no turn. */
 const MAX_NUMBER = 2 ** 31 - 1
+/** Stands for the number of the last turn. */
+export const LAST = -1
 const MAX_PAGE_TURNS = 50
 const MAX_PAGE_CHARS = 2 * 1024 * 1024
 /** Conversations that one transaction deletes. */
@@ -31,6 +33,7 @@ export interface StoredConversation {
   readonly key: number
   readonly id: string
   readonly title: string
+  readonly metadata: string | null
   readonly created_at: number
   readonly updated_at: number
   readonly turns: number
@@ -63,23 +66,41 @@ export function importedRow ({ id, question, files, answer, content, state, crea
 
 type Awaitable<T> = T | Promise<T>
 
+/** What becomes of the row of a turn; see TurnEdit. */
+export interface RowEdit {
+  readonly turn: Pick<StoredTurn, 'question' | 'answer' | 'content'> | null | undefined
+  readonly added: readonly ImportedRow[]
+}
+
+/** Gets the row of a turn. @throws TASK_TOO_LARGE */
+export type EditRow = (row: StoredTurn | undefined) => RowEdit
+
+/** What an edit adds to the row of the conversation. */
+export interface Growth { readonly turns: number, readonly last: number, readonly bytes: number, readonly title: string }
+
 /** What each store does with its rows. */
 export interface ConversationTable {
   find (key: ConversationKey): Awaitable<StoredConversation | undefined>
+  locate (owner: string, id: string, vacs: readonly string[]): Awaitable<string | undefined>
   page (owner: string, vac: string, before: readonly [number, number], limit: number): Awaitable<StoredConversation[]>
   turns (row: StoredConversation, before: number, limit: number, chars: number): Awaitable<StoredTurn[]>
+  /** The earliest first. */
+  turnsAfter (row: StoredConversation, after: number, limit: number, chars: number): Awaitable<StoredTurn[]>
   turnOf (task: string, n: number): Awaitable<FoundTurn | undefined>
   numberOf (row: StoredConversation, id: string): Awaitable<number | undefined>
   questions (row: StoredConversation): Awaitable<StoredTurn[]>
   open (row: StoredConversation): Awaitable<StoredTurn[]>
   history (row: StoredConversation, before: number, limit: number, chars: number): Awaitable<ConversationHistory>
   answer (task: string, n: number, attempt: number, answer: string | null, content: string): Promise<void>
-  rename (key: ConversationKey, title: string): Promise<boolean>
+  /** @param metadata null removes it */
+  change (key: ConversationKey, title: string | undefined, metadata: string | null | undefined): Promise<boolean>
+  move (key: ConversationKey, vac: string): Promise<boolean>
+  edit (key: ConversationKey, number: number, edit: EditRow): Promise<boolean>
   delete (key: ConversationKey): Promise<boolean>
-  import (key: ConversationKey, title: string, turns: readonly ImportedRow[]): Promise<boolean>
+  import (key: ConversationKey, title: string, turns: readonly ImportedRow[], metadata: string | null): Promise<boolean>
 }
 
-export const CONVERSATION = 'key, id, title, created_at, updated_at, turns, last'
+export const CONVERSATION = 'key, id, title, metadata, created_at, updated_at, turns, last'
 export const TURN = 'seq, id, task, task_owner, question, files, answer, content, state, created_at, ended_at'
 export const QUESTION = TURN.replace('files, answer, content', 'NULL AS files, NULL AS answer, NULL AS content')
 
@@ -93,6 +114,11 @@ export function titleOf (question: string): string {
   return `${words.length > MAX_TITLE_CHARS / 2 ? words : cut}…`
 }
 
+/** The title of a conversation that begins with turns, of which some have no question. */
+function titleOfTurns (turns: ReadonlyArray<Pick<ImportedTurn, 'question'>>): string {
+  return titleOf(turns.find(({ question }) => question.trim() !== '')?.question ?? '')
+}
+
 /** @throws TASK_TOO_LARGE */
 export function filesText (files: unknown): string | null { return files === undefined ? null : toJson('files', files, MAX_EVENT_CHARS) }
 
@@ -102,11 +128,24 @@ export function turnBytes (...texts: readonly (string | null)[]): number {
   return texts.reduce((sum, text) => sum + (text?.length ?? 0), TURN_BYTES)
 }
 
+/** What an edit of a turn adds to its conversation. */
+export function growthOf (row: StoredTurn | undefined, { turn, added }: RowEdit): Growth {
+  const isDropped = row !== undefined && turn === null
+  const before = row === undefined || turn === undefined ? 0 : turnBytes(row.question, row.files, row.answer, row.content)
+  const after = row === undefined || turn == null ? 0 : turnBytes(turn.question, row.files, turn.answer, turn.content)
+  return {
+    turns: added.length - (isDropped ? 1 : 0),
+    last: added.length,
+    bytes: added.reduce((sum, { question, files, answer, content }) => sum + turnBytes(question, files, answer, content), after - before),
+    title: titleOfTurns(added)
+  }
+}
+
 /** The id of a turn of a task. */
 export function turnId (taskId: string, turn: number): string { return turn === 0 ? taskId : `${taskId}-${turn}` }
 
-function viewConversation ({ id, title, created_at: createdAt, updated_at: updatedAt, turns: turnCount, last }: StoredConversation): ConversationRow {
-  return { id, title, createdAt, updatedAt, turnCount, last }
+function viewConversation ({ id, title, metadata, created_at: createdAt, updated_at: updatedAt, turns: turnCount, last }: StoredConversation): ConversationRow {
+  return { id, title, ...metadata === null ? {} : { metadata: JSON.parse(metadata) as Record<string, string> }, createdAt, updatedAt, turnCount, last }
 }
 
 function viewTurn ({ seq: number, id, task, task_owner: owner, question, files, answer, content, state, created_at: createdAt, ended_at: endedAt }: StoredTurn): TurnRow {
@@ -121,6 +160,13 @@ function viewTurn ({ seq: number, id, task, task_owner: owner, question, files, 
     state,
     createdAt,
     ...endedAt === null ? {} : { endedAt }
+  }
+}
+
+function viewEdit ({ turn, added = [] }: TurnEdit): RowEdit {
+  return {
+    turn: turn == null ? turn : { question: turn.question, answer: turn.answer ?? null, content: turn.content === undefined ? null : contentText(turn.content) },
+    added: added.map(importedRow)
   }
 }
 
@@ -158,6 +204,7 @@ export function conversationRecords (opened: () => ConversationTable): Conversat
       const row = await opened().find(key)
       return row && viewConversation(row)
     },
+    async locate (owner, id, vacs) { return await opened().locate(owner, id, vacs) },
     async list (owner, vac, { limit, cursor }) {
       const rows = await opened().page(owner, vac, decodeCursor(cursor), limit + 1)
       const some = rows.slice(0, limit)
@@ -167,9 +214,10 @@ export function conversationRecords (opened: () => ConversationTable): Conversat
         ...last === undefined || rows.length === some.length ? {} : { nextCursor: encodeCursor(last.updated_at, last.key) }
       }
     },
-    async turns (key, { before = MAX_NUMBER, limit = MAX_PAGE_TURNS, chars = MAX_PAGE_CHARS } = {}) {
+    async turns (key, { before = MAX_NUMBER, after, limit = MAX_PAGE_TURNS, chars = MAX_PAGE_CHARS } = {}) {
       const row = await opened().find(key)
-      return row === undefined ? [] : (await opened().turns(row, before, limit, chars)).map(viewTurn)
+      if (row === undefined) return []
+      return (await (after === undefined ? opened().turns(row, before, limit, chars) : opened().turnsAfter(row, after, limit, chars))).map(viewTurn)
     },
     async turnOf (taskId, turn) {
       const found = await opened().turnOf(taskId, turn)
@@ -192,10 +240,14 @@ export function conversationRecords (opened: () => ConversationTable): Conversat
       return row === undefined ? { turns: [], leftOut: 0 } : await opened().history(row, before, limit, chars)
     },
     async answer (taskId, turn, attempt, answer, content) { await opened().answer(taskId, turn, attempt, answer ?? null, contentText(content)) },
-    async rename (key, title) { return await opened().rename(key, title) },
+    async change (key, { title, metadata }) { return await opened().change(key, title, metadata == null ? metadata : JSON.stringify(metadata)) },
+    async move (key, vac) { return await opened().move(key, vac) },
+    async edit (key, number, edit) {
+      return await opened().edit(key, number ?? LAST, row => viewEdit(edit(row && viewTurn(row))))
+    },
     async delete (key) { return await opened().delete(key) },
-    async import (key, { title, turns }) {
-      return await opened().import(key, title, turns.map(importedRow))
+    async import (key, { title, metadata, turns }) {
+      return await opened().import(key, title || titleOfTurns(turns), turns.map(importedRow), metadata === undefined ? null : JSON.stringify(metadata))
     }
   }
 }

@@ -46,7 +46,11 @@ export function callerConversations (served: Served, request: FastifyRequest): C
   return {
     list: async (...args) => await conversations.list(caller, ...args),
     get: async (...args) => await conversations.get(caller, ...args),
-    rename: async (...args) => await conversations.rename(caller, ...args),
+    locate: async id => await conversations.locate(caller, ['', ...served.vacsOf(request).list().map(({ name }) => name)], id),
+    turn: async (...args) => await conversations.turn(caller, ...args),
+    turns: async (...args) => await conversations.turns(caller, ...args),
+    change: async (...args) => await conversations.change(caller, ...args),
+    edit: async (...args) => { await conversations.edit(caller, ...args) },
     delete: async (...args) => { await conversations.delete(caller, ...args) },
     import: async (...args) => await conversations.import(caller, ...args),
     historyFor: async question => await conversations.historyAt(await conversations.place(caller, question))

@@ -80,7 +80,7 @@ export const conversationRoutes = [
     schema: {
       operationId: 'renameConversation', summary: 'Give a conversation a title', tags, params: ConversationParams, body: ConversationTitle, response: { 200: ConversationHead, ...failures }
     },
-    read: async ({ vac, conversations, params, body }) => viewHead(await conversations.rename(vac(params.vector_name).name, params.conversation_id, body.title.trim()))
+    read: async ({ vac, conversations, params, body }) => viewHead(await conversations.change(vac(params.vector_name).name, params.conversation_id, { title: body.title.trim() }))
   }),
 
   readRoute({

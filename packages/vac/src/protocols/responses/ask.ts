@@ -136,7 +136,7 @@ async function placeOf (request: Request, entries: readonly InputEntry[]): Promi
 }
 
 function isAnswer (entry: InputEntry): boolean {
-  return (entry.kind === 'reference' && !entry.id.startsWith('rs_')) || (entry.kind === 'message' && entry.role.toLowerCase() === 'assistant')
+  return (entry.kind === 'reference' && !entry.id.startsWith('rs_') && placeOfItem(entry.id)?.isInput !== true) || (entry.kind === 'message' && entry.role.toLowerCase() === 'assistant')
 }
 
 /** The response that an entry is an answer of. @throws ITEM_NOT_FOUND for a reference to nothing */

@@ -289,7 +289,7 @@ function textPart (text: string, annotations: readonly UrlCitation[]): object {
   return { type: 'output_text', text, annotations, logprobs: [] }
 }
 
-function messageItem ({ id, text }: Pick<Message, 'id' | 'text'>, status: string, annotations: readonly UrlCitation[]): object {
+export function messageItem ({ id, text }: Pick<Message, 'id' | 'text'>, status: string, annotations: readonly UrlCitation[]): object {
   return { id, type: 'message', status, role: 'assistant', content: [textPart(text, annotations)] }
 }
 

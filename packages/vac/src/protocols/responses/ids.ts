@@ -8,6 +8,13 @@ export interface ItemPlace {
   readonly isInput: boolean
 }
 
+/** Indexes of the question among the input, and of the answer among the output, of a turn of a conversation. */
+export const QUESTION = 0xffff
+export const ANSWER = 0xff
+
+/** Prefixes of the ids of items by their type. */
+const PREFIXES: Readonly<Record<string, string>> = { message: 'msg', reasoning: 'rs', function_call: 'fc', function_call_output: 'fco' }
+
 const RESPONSE = /^resp_([0-9a-f]{32})([0-9a-f]{2})$/
 const ITEM = /^[a-z]{2,4}_([0-9a-f]{32})([0-9a-f]{2})(?:([0-9a-f]{2})|i([0-9a-f]{4}))$/
 
@@ -32,7 +39,7 @@ export function outputId (prefix: 'msg' | 'rs' | 'fc', key: string, index: numbe
 export function callId (key: string, index: number): string { return `call_${key}${hex(index, 2)}` }
 
 /** The id of an item of the input. */
-export function inputId (key: string, index: number): string { return `msg_${key}i${hex(index, 4)}` }
+export function inputId (key: string, index: number, type: unknown = 'message'): string { return `${Object.hasOwn(PREFIXES, String(type)) ? PREFIXES[String(type)] : 'item'}_${key}i${hex(index, 4)}` }
 
 /** Where an item is, by its id; undefined for the id of another service. */
 export function placeOfItem (id: string): ItemPlace | undefined {
@@ -40,6 +47,12 @@ export function placeOfItem (id: string): ItemPlace | undefined {
   if (run === undefined || turn === undefined) return undefined
   return { run: runTurn(run, turn), index: parseInt(output ?? input ?? '', 16), isInput: input !== undefined }
 }
+
+/** The digits of a turn of a conversation, by its id: that of its run, and which turn of it, from the second on. */
+export function keyOfTurn (id: string): string { return keyOf({ id: id.slice(0, 36), turn: Number(id.slice(37)) }) }
+
+/** The id of that turn. */
+export function turnId ({ id, turn }: RunTurn): string { return turn === 0 ? id : `${id}-${turn}` }
 
 function runTurn (digits: string, turn: string): RunTurn {
   return { id: digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'), turn: parseInt(turn, 16) }

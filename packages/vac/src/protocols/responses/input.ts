@@ -10,7 +10,7 @@ export interface QuestionFile {
   readonly url?: string
 }
 
-type Item = Readonly<Record<string, unknown>>
+export type Item = Readonly<Record<string, unknown>>
 
 /** An item of the input that an interpreter can use. */
 export type InputEntry =
@@ -31,7 +31,8 @@ export function readInput (input: unknown, takes: readonly string[]): InputEntry
   return input.flatMap((item: Item, i) => readItem(item, `body/input/${i}`, takes))
 }
 
-function readItem (item: Item, path: string, takes: readonly string[]): InputEntry[] {
+/** One item; nothing for a type that is left out. */
+export function readItem (item: Item, path: string, takes: readonly string[]): InputEntry[] {
   const { role, id, call_id: call } = item
   const type = item.type ?? (role !== undefined ? 'message' : id !== undefined ? 'item_reference' : undefined)
   if (type === 'message') {

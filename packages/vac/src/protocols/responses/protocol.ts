@@ -1,6 +1,7 @@
 import { askRoute, followRoute, readRoute, type ChatProtocol } from '../../protocol.js'
 import { retryHeaders } from '../../openai/errors.js'
 import { streamOf, toAsked } from './ask.js'
+import { conversationRoutes } from './conversations.js'
 import { toResponseError } from './errors.js'
 import { ItemList, ItemsQuery, Response, ResponseDeleted, ResponseError, ResponseParams, ResponseQuery, ResponseRequest } from './schemas.js'
 import { findResponse, inputItems, pageOf, readResponse, writerOf } from './stored.js'
@@ -69,7 +70,9 @@ const routes = [
       const stored = await findResponse(request, request.params.response_id)
       return pageOf(await inputItems(request, stored), request.query)
     }
-  })
+  }),
+
+  ...conversationRoutes
 ]
 
 /** The Responses API of OpenAI, and Open Responses: `model` names the VAC. */

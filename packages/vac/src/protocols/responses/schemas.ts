@@ -8,6 +8,14 @@ import { Type, type Static, type TSchema } from '@sinclair/typebox'
 function optional<Schema extends TSchema> (schema: Schema) { return Type.Optional(Type.Union([schema, Type.Null()])) }
 
 const MAX_ITEMS = 10_000
+/** Items of one request to a conversation. */
+const MAX_WRITTEN_ITEMS = 20
+/** Metadata: its pairs, and characters of a key and of a value. */
+const MAX_PAIRS = 16
+const MAX_KEY = 64
+const MAX_VALUE = 512
+
+const Metadata = Type.Record(Type.String({ pattern: `^[\\s\\S]{0,${MAX_KEY}}$` }), Type.String({ maxLength: MAX_VALUE }), { maxProperties: MAX_PAIRS, additionalProperties: false })
 
 export const ResponseRequest = Type.Object({
   model: optional(Type.String({ description: 'name of the VAC' })),
@@ -20,7 +28,7 @@ export const ResponseRequest = Type.Object({
   stream: optional(Type.Boolean()),
   store: optional(Type.Boolean({ description: 'default true where the service keeps answers' })),
   background: optional(Type.Boolean({ description: 'answer at once; the response goes on without its reader' })),
-  metadata: optional(Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 512 }), { maxProperties: 16 })),
+  metadata: optional(Metadata),
   tools: optional(Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'tools of the caller, which the interpreter may leave unused' })),
   tool_choice: optional(Type.Unknown()),
   text: optional(Type.Object({ format: Type.Optional(Type.Unknown()) }, { additionalProperties: true })),
@@ -74,3 +82,28 @@ export const ResponseError = Type.Object({
   error: Type.Object({ message: Type.String(), type: Type.String(), param: Type.String(), code: Type.String() })
 }, { $id: 'ResponseError', title: 'ResponseError' })
 export type ResponseError = Static<typeof ResponseError>
+
+const WrittenItems = Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: MAX_WRITTEN_ITEMS, description: 'messages, and items of any other type' })
+
+/** Body of POST /conversations. */
+export const NewConversation = Type.Object({ items: optional(WrittenItems), metadata: optional(Metadata) }, { $id: 'NewConversation', title: 'NewConversation', ...open })
+
+/** Body of POST /conversations/<id>: all its metadata. */
+export const ConversationChange = Type.Object({ metadata: Type.Union([Metadata, Type.Null()]) }, { $id: 'ConversationChange', title: 'ConversationChange', ...open })
+
+export const NewItems = Type.Object({ items: WrittenItems }, { $id: 'NewConversationItems', title: 'NewConversationItems', ...open })
+
+export const OpenAiConversation = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('conversation'),
+  created_at: Type.Integer({ description: 'seconds since 1970' }),
+  metadata: Type.Record(Type.String(), Type.String())
+}, { $id: 'OpenAiConversation', title: 'OpenAiConversation' })
+
+export const ConversationDeleted = Type.Object({ id: Type.String(), object: Type.Literal('conversation.deleted'), deleted: Type.Literal(true) }, { title: 'ConversationDeleted' })
+
+export const ConversationItem = Type.Object({ id: Type.String(), type: Type.Optional(Type.String()) }, { $id: 'ConversationItem', title: 'ConversationItem', ...open })
+
+export const ConversationParams = Type.Object({ conversation_id: Type.String({ description: 'id of the conversation' }) })
+
+export const ConversationItemParams = Type.Object({ ...ConversationParams.properties, item_id: Type.String({ description: 'id of the item' }) })

@@ -3,7 +3,7 @@ import { isRecord } from '@polyvac/core/protocol'
 import { NoSuchItemError, NoSuchResponseError } from '../../errors.js'
 import type { ChatRequest } from '../../protocol.js'
 import { ResponseWriter, type Cite } from './frames.js'
-import { inputId, keyOf, placeOfItem, responseId, runOfResponse, type ItemPlace } from './ids.js'
+import { ANSWER, inputId, keyOf, outputId, placeOfItem, QUESTION, responseId, runOfResponse, type ItemPlace } from './ids.js'
 import type { ResponseHead, ResponseNotes } from './response.js'
 
 /** Earlier responses that are read for a new one, the latest ones, and the characters of their items. */
@@ -79,11 +79,14 @@ export async function readResponse (request: ChatRequest, stored: StoredResponse
 function inputOf (stored: StoredResponse): Readonly<Record<string, unknown>>[] {
   const key = keyOf({ id: stored.run.id, turn: stored.turn })
   return notesOf(stored).items.map((item, i) => {
-    const { id: _sent, role, content, ...rest } = item as Record<string, unknown>
     const id = inputId(key, i)
-    if (role === undefined) return { id, ...rest, status: 'completed' }
-    return { id, ...rest, type: 'message', role, status: 'completed', content: partsOf(role, content) }
+    return 'role' in item ? messageOf(id, item) : { ...item, id, status: 'completed' }
   })
+}
+
+/** A message of a client with its id. */
+export function messageOf (id: string, { role, content, ...rest }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return { ...rest, id, type: 'message', role, status: 'completed', content: partsOf(role, content) }
 }
 
 function partsOf (role: unknown, content: unknown): unknown {
@@ -127,9 +130,12 @@ export async function itemText (request: ChatRequest, id: string): Promise<{ rea
   return { role: String(item.role ?? 'assistant'), text: parts.map(({ text }) => typeof text === 'string' ? text : '').join('') }
 }
 
-async function itemsAt (request: ChatRequest, stored: StoredResponse, { isInput }: ItemPlace): Promise<readonly Readonly<Record<string, unknown>>[]> {
+async function itemsAt (request: ChatRequest, stored: StoredResponse, { run, index, isInput }: ItemPlace): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  if (isInput && index === QUESTION) return [messageOf(inputId(keyOf(run), QUESTION), { role: 'user', content: stored.run.asked[run.turn]!.question })]
   if (isInput) return inputOf(stored)
-  return (await readResponse(request, stored) as { output: Readonly<Record<string, unknown>>[] }).output
+  const { output } = await readResponse(request, stored) as { output: Readonly<Record<string, unknown>>[] }
+  const answer = index === ANSWER ? output.findLast(({ type }) => type === 'message') : undefined
+  return answer === undefined ? output : [{ ...answer, id: outputId('msg', keyOf(run), ANSWER) }]
 }
 
 /** A page of items in the order of the request. */
@@ -138,8 +144,11 @@ export function pageOf (items: readonly Readonly<Record<string, unknown>>[],
   const ordered = order === 'desc' ? items.toReversed() : items
   const from = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1
   if (after !== undefined && from === 0) throw new NoSuchItemError(quote(after))
-  const data = ordered.slice(from, from + limit)
-  return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: from + limit < ordered.length }
+  return listOf(ordered.slice(from, from + limit), from + limit < ordered.length)
+}
+
+export function listOf (data: readonly Readonly<Record<string, unknown>>[], hasMore: boolean): object {
+  return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore }
 }
 
 /** The id of the response of a run that was just started. */
