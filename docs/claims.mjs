@@ -32,7 +32,6 @@ export const claims = [
   ['docs/explain/what-it-does.md', 'or in PostgreSQL for any number', () => exportsOf('tasks').includes('./postgres')],
   ['docs/explain/what-it-does.md', 'Named bounds', () => Object.keys(limits).length > 10],
   ['docs/guides/browser.md', '`cors: true` under `service`', () => service.cors !== undefined && service.allowed_origins !== undefined],
-  ['docs/guides/conversations.md', 'in calls that do not run as', () => inSources('new ConversationInTaskError()', 'packages/mcp-server/')],
   ['docs/guides/browser.md', 'The plugins send no CORS header by themselves', () => !inSources('access-control-allow-origin', 'packages/')],
   ['docs/guides/playground.md', '`createHost` does not serve it', () => inSources('enable_playground: await usesPlayground', 'apps/polyvac/')],
   ['docs/guides/openai-clients.md', 'What is not supported', () => inSources('response_format: value', 'packages/vac/')],

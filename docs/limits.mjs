@@ -16,6 +16,20 @@ export const limits = {
     ['Text, and JSON of an answer, that is handled at once; a longer one leaves in pieces, one in each turn of the event loop', 'core: MAX_WHOLE_CHARS', 'characters', 'The chunk of an interpreter becomes several; the answer is the same.'],
     ['Time that ready-made chunks keep the event loop', 'core: MAX_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
   ],
+  Citations: [
+    ['Citations of an answer', 'vac: MAX_CITATIONS', '', 'Later markers and sources have none; `source_documents` has all.'],
+    ['Title of a citation', 'vac: MAX_TITLE_CHARS', 'characters', 'The rest is left out.'],
+    ['Address that a source names', 'vac: MAX_URL_CHARS', 'characters', 'The source has the address of its passage, or no citation.'],
+    ['Time that a sealed address opens; then to the end of the day (UTC)', 'vac: SEAL_MS', 'ms', '404 `SOURCE_NOT_FOUND`.'],
+    ['Id of a passage', 'vac: MAX_ID_CHARS', 'characters', 'The same.'],
+    ['Name of a document that has an address', 'vac: MAX_SOURCE_CHARS', 'characters', 'The source has no citation.'],
+    ['Document in which a passage that has moved is looked for', 'vac: MAX_SEARCHED_CHARS', 'characters', 'The lines that were cited are shown.'],
+    ['Text of a document that is compared with a passage to find it', 'vac: MAX_COMPARED_CHARS', 'characters', 'The same.'],
+    ['Lines before the cited ones on the page of a passage, and after them', 'vac: AROUND', 'lines', 'The page names the lines that are left out.'],
+    ['Lines from the first cited one on', 'vac: MAX_CITED', 'lines', 'The same.'],
+    ['A line of the page', 'vac: MAX_LINE_CHARS', 'characters', 'The rest is left out.'],
+    ['Quotes in one another on the page', 'vac: MAX_QUOTES', '', 'Inner ones are shown as they are written.']
+  ],
   Telemetry: [
     ['Names of tools in spans', 'core: MAX_TOOL_NAMES', '', 'Further ones are `_OTHER`.']
   ],
@@ -111,6 +125,14 @@ export const limits = {
     ['Text that is ready at once and written together', 'core: BATCH_CHARS', 'characters', 'It is written, and the rest follows.'],
     ['Time for the last event when the application closes', 'core: CLOSE_GRACE_MS', 'ms', 'The socket is destroyed.'],
     ['Time for answers in progress after SIGTERM', 'apps: graceSeconds', 's', 'They are aborted. Set it with `--grace`.']
+  ],
+  Responses: [
+    ['Items of an input', 'vac: MAX_ITEMS', 'items', '400.'],
+    ['Earlier responses that are read for a new one and for its input items', 'vac: MAX_EARLIER', 'responses', 'Those before them are left out.'],
+    ['A field of an item that is kept, apart from its text', 'vac: MAX_KEPT_URL', 'characters', 'It is left out of the input items.'],
+    ['Time that a streamed response goes on without its reader', 'vac: GRACE_MS', 'ms', 'It is cancelled.'],
+    ['Parts of the summaries of a response', 'vac: MAX_SUMMARY_PARTS', '', 'Further progress, calls and thoughts are left out.'],
+    ['Text of progress in one of them', 'vac: MAX_SUMMARY_CHARS', 'characters', 'The rest is left out.']
   ],
   'Worker threads': [
     ['Calls waiting for a thread', 'core: maxQueue', 'calls', '503 `VAC_BUSY`.'],

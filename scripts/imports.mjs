@@ -17,7 +17,7 @@ const ARROWS = {
   tasks: ['sqlite'],
   documents: ['core', 'sqlite'],
   vac: ['core'],
-  playground: ['core'],
+  playground: ['core', 'client'],
   runs: ['core', 'tasks'],
   a2a: ['core', 'runs', 'tasks'],
   'mcp-server': ['core', 'mcp-protocol', { types: 'tasks' }],
@@ -115,7 +115,9 @@ export function forbiddenArrows (imports) {
     const allowed = ARROWS[from]?.some(arrow => arrow === to || (type && arrow.types === to)) === true
     const group = file.split('/')[0]
     const manifest = JSON.parse(readFileSync(join(root, group, from, 'package.json'), 'utf8'))
-    const installed = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.peerDependencies }
+    // the page has what it imports in its bundle
+    const bundled = file.includes('/page/') ? manifest.devDependencies : {}
+    const installed = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.peerDependencies, ...bundled }
     return [
       ...allowed ? [] : [`${file}: ${from} may not import ${type ? 'types' : 'values'} of ${to}`],
       ...installed[`@polyvac/${to}`] !== undefined ? [] : [`${file}: ${to} is neither a dependency nor a peer dependency of ${from}`]

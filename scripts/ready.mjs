@@ -43,7 +43,9 @@ async function install (set) {
   const stampOf = set => `${set}\n${process.versions.modules}\n${readFileSync(lock, 'utf8')}`
   const found = existsSync(installed) && existsSync(stamp) ? readFileSync(stamp, 'utf8') : undefined
   if (found === stampOf('all') || found === stampOf(set)) return
-  if (found === undefined && existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) {
+  // an installation that was interrupted may lack the driver
+  const hasDriver = hasSqlite || existsSync(pathOf('node_modules/better-sqlite3/build/Release/better_sqlite3.node'))
+  if (found === undefined && hasDriver && existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) {
     // someone ran npm
     const name = existsSync(pathOf('node_modules/tap')) ? 'all' : 'light'
     if (name === 'all' || name === set) return writeFileSync(stamp, stampOf(name))

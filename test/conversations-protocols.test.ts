@@ -11,7 +11,7 @@ import { request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type Test } from 'tap'
 import { until } from './fixtures/until.js'
-import { forms, PROBES, type Probe } from './probes/index.mjs'
+import { forms, PROBES, VAC_PROTOCOLS, type Ask as AskForm, type Probe } from './probes/index.mjs'
 import './fixtures/timeout.mjs'
 
 type Json = Record<string, any>
@@ -21,7 +21,9 @@ const historian: Interpreter = (question, _vac, history) => `${history.map(({ co
 
 interface Service { readonly app: FastifyInstance, readonly tasks: ReturnType<typeof sqliteTaskStore> }
 
-async function serve (t: Test, { agent = historian, hasRuns = true, keeps = true, authenticated = false }: { agent?: Interpreter, hasRuns?: boolean, keeps?: boolean, authenticated?: boolean } = {}): Promise<Service> {
+interface Served { readonly agent?: Interpreter, readonly hasRuns?: boolean, readonly keeps?: boolean, readonly authenticated?: boolean, readonly bodyLimit?: number }
+
+async function serve (t: Test, { agent = historian, hasRuns = true, keeps = true, authenticated = false, bodyLimit }: Served = {}): Promise<Service> {
   const vacs = createVacs({ vacs: ['docs', 'other'], streamInterpreter: agent })
   const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
@@ -30,8 +32,8 @@ async function serve (t: Test, { agent = historian, hasRuns = true, keeps = true
   const callers = authenticated ? { authenticate } : {}
   const runs = createRuns({ vacs, tasks, conversations: keeps })
   app.addHook('onClose', async () => { await tasks.close() })
-  await app.register(vacPlugin, { vacs, runs, ...callers })
-  await app.register(a2aPlugin, { vacs, tasks, conversations: keeps, ...callers })
+  await app.register(vacPlugin, { vacs, protocols: VAC_PROTOCOLS, runs, ...callers })
+  await app.register(a2aPlugin, { vacs, tasks, conversations: keeps, bodyLimit, ...callers })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs, hasRuns ? { runs } : {})], tasks, ...callers })
   t.teardown(() => app.close())
   await app.ready()
@@ -42,6 +44,7 @@ async function serve (t: Test, { agent = historian, hasRuns = true, keeps = true
 const IN_CONVERSATION: Readonly<Record<string, (body: Json, id: string) => Json>> = {
   direct: (body, id) => ({ ...body, conversation_id: id }),
   openai: (body, id) => ({ ...body, conversation_id: id }),
+  responses: (body, id) => ({ ...body, conversation: id }),
   a2a ({ params, ...body }, id) {
     const given = params ?? body
     const named = given.message === undefined ? { ...given, contextId: id } : { ...given, message: { ...given.message, contextId: id } }
@@ -53,7 +56,7 @@ const IN_CONVERSATION: Readonly<Record<string, (body: Json, id: string) => Json>
 type Ask = (app: FastifyInstance, question: string, id: string, headers?: Record<string, string>) => Promise<LightMyRequestResponse>
 interface Form { readonly what: string, readonly name: string, readonly probe: Probe, readonly ask: Ask }
 
-const FORMS: readonly Form[] = Object.entries(PROBES).flatMap(([name, probe]) => forms({ [name]: probe } as never).map(([what, form]) => ({
+const CALLS: readonly Form[] = Object.entries(PROBES).flatMap(([name, probe]) => forms({ [name]: probe } as never).map(([what, form]) => ({
   what,
   name,
   probe,
@@ -62,6 +65,27 @@ const FORMS: readonly Form[] = Object.entries(PROBES).flatMap(([name, probe]) =>
     return await app.inject({ method: 'POST', url: request.path, payload: IN_CONVERSATION[name]!(request.body as Json, id), headers: { ...request.headers, ...headers } })
   }
 })))
+
+/** A call of MCP that its client makes a task: the answer is the result that the task has at its end. */
+async function callAsTask (app: FastifyInstance, form: AskForm, question: string, id: string, own: Record<string, string> = {}): Promise<LightMyRequestResponse> {
+  const { path: url, body, headers: common } = form(question, 'docs')
+  const payload = IN_CONVERSATION.mcp!(body as Json, id)
+  const _meta = payload.params._meta = { ...payload.params._meta, 'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } } }
+  const created = await app.inject({ method: 'POST', url, payload, headers: { ...common, ...own } })
+  const { taskId } = created.json().result ?? {}
+  if (taskId === undefined) return created
+  return await until(async () => {
+    const got = await app.inject({ method: 'POST', url, payload: { jsonrpc: '2.0', id: 2, method: 'tasks/get', params: { taskId, _meta } }, headers: { ...common, 'mcp-method': 'tasks/get', 'mcp-name': taskId, ...own } })
+    const { result } = got.json()
+    return result?.status === 'working' ? undefined : Object.assign(got, { body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: result.result, error: result.error }) })
+  }, 'the task has ended')
+}
+
+const TASKS: readonly Form[] = forms({ mcp: PROBES.mcp } as never).map(([what, form]) => ({
+  what: `${what} as a task`, name: 'mcp', probe: PROBES.mcp, ask: async (app, question, id, headers) => await callAsTask(app, form, question, id, headers)
+}))
+
+const FORMS = [...CALLS, ...TASKS]
 
 const read = async (app: FastifyInstance, id: string, headers: Record<string, string> = {}, vac = 'docs'): Promise<LightMyRequestResponse> =>
   await app.inject({ url: `/vac/${vac}/conversations/${encodeURIComponent(id)}`, headers })
@@ -202,6 +226,39 @@ test('a task that asks back has a turn for each question, with the steps that no
   })
 })
 
+test('the files of a message are kept in its turn, exported, imported and deleted with it; one that is too large is named', async t => {
+  const agent: Interpreter = async function * (question) {
+    yield { file: { name: 'answer.txt', media_type: 'text/plain', bytes: 'QQ==' } }
+    return question === 'ask' ? { answer: 'Which one?', input_required: 'Which one?' } : { answer: 'Thanks.' }
+  }
+  const { app, tasks } = await serve(t, { agent, bodyLimit: 8 * 1024 * 1024 })
+  const send = async (text: string, contextId: string, parts: readonly Json[], taskId?: string): Promise<Json> => {
+    const response = await app.inject({ method: 'POST', url: '/a2a/v1/message:send', headers: { 'a2a-version': '1.0' }, payload: { message: { messageId: `${text} ${contextId}`, role: 'ROLE_USER', contextId, taskId, metadata: { skillId: 'vac_query_docs' }, parts: [{ text }, ...parts] } } })
+    t.equal(response.statusCode, 200, response.body.slice(0, 300))
+    return response.json().task
+  }
+  const small = { raw: 'YQ==', filename: 'a.txt', mediaType: 'text/plain' }
+  const { id: taskId } = await send('ask', 'c', [small, { url: 'https://example.com/b.png', mediaType: 'image/png' }])
+  await send('this', 'c', [small], taskId)
+  await send('large', 'c', [{ raw: 'A'.repeat(5 * 1024 * 1024), filename: 'large.bin' }, small])
+  const first = { name: 'a.txt', media_type: 'text/plain', bytes: 'YQ==', role: 'user' }
+  const last = { name: 'answer.txt', media_type: 'text/plain', bytes: 'QQ==' }
+  const kept = [
+    [first, { name: 'file', media_type: 'image/png', url: 'https://example.com/b.png', role: 'user' }, last],
+    [first, last],
+    [{ name: 'large.bin', media_type: 'application/octet-stream', role: 'user' }, first, last]
+  ]
+  const filesOf = async (id: string): Promise<Json[][]> => (await read(app, id)).json().turns.map(({ files }: Json) => files)
+  t.strictSame(await filesOf('c'), kept)
+  const exported = (await app.inject('/vac/docs/conversations/c/export')).json()
+  t.equal((await app.inject({ method: 'DELETE', url: '/vac/docs/conversations/c' })).statusCode, 204)
+  t.equal((await read(app, 'c')).statusCode, 404)
+  t.equal((await tasks.list(ownerKey(undefined))).tasks.length, 0)
+  const imported = await app.inject({ method: 'POST', url: '/vac/docs/conversations', payload: exported })
+  t.match(imported.json(), { id: 'c', turn_count: 3 })
+  t.strictSame(await filesOf('c'), kept)
+})
+
 test('a context has a separate conversation for each VAC', async t => {
   const { app } = await serve(t)
   const id = await begin(app, 'one')
@@ -236,21 +293,62 @@ test('without conversations a context of A2A has the turns of its tasks, and the
   t.equal((await read(app, id)).statusCode, 501)
 })
 
-test('the tools of MCP refuse an id where the option `runs` is missing, and in a task', async t => {
+test('the tools of MCP refuse an id where the option `runs` is missing', async t => {
   const { app } = await serve(t, { hasRuns: false })
   const { path, body, headers } = PROBES.mcp.ask.vac_query!('x', 'docs')
   const response = await app.inject({ method: 'POST', url: path, payload: IN_CONVERSATION.mcp!(body as Json, 'c'), headers: headers! })
   t.match(response.json(), { result: { isError: true, content: [{ text: /^RUNS_NOT_CONFIGURED: .*`runs`/ }] } })
+  t.equal((await TASKS[0]!.ask(app, 'x', 'c')).body, response.body, 'before a task is made of the call')
+})
 
-  const { app: whole } = await serve(t)
-  const call = IN_CONVERSATION.mcp!(body as Json, 'c')
-  call.params._meta = { ...call.params._meta, 'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } } }
-  const { result: { taskId } } = (await whole.inject({ method: 'POST', url: path, payload: call, headers: headers! })).json()
-  const task = await until(async () => {
-    const { result } = (await whole.inject({ method: 'POST', url: path, payload: { jsonrpc: '2.0', id: 2, method: 'tasks/get', params: { taskId, _meta: call.params._meta } }, headers: { ...headers!, 'mcp-method': 'tasks/get', 'mcp-name': taskId } })).json()
-    return result?.status === 'working' ? undefined : result as Json
-  }, 'the task has ended')
-  t.match(JSON.stringify(task), /MCP_CONVERSATION_IN_TASK/)
+test('a call of MCP that runs as a task is a turn from its question on, with the state of the task', async t => {
+  const isOpen = new Set<string>()
+  const histories: Json = {}
+  const agent: Interpreter = async function * (question, _vac, history, { signal, conversation }) {
+    histories[question] = [...history.map(({ content }) => content), conversation]
+    yield { reasoning: 'Let me see.' }
+    if (question === 'fail') throw Object.assign(new Error('the source is away'), { code: 'SOURCE_AWAY', statusCode: 502, expose: true })
+    if (question === 'ask') return { answer: 'Well.', input_required: 'Which one?' }
+    if (question === 'slow' || question === 'leave') {
+      isOpen.add(question)
+      await (question === 'slow' ? until(() => !isOpen.has(question), 'the test goes on') : once(signal, 'abort'))
+    }
+    return { answer: `It is ${question}.`, source_documents: [{ page_content: 'p', metadata: {} }] }
+  }
+  const { app } = await serve(t, { agent })
+  const [query, stream] = TASKS
+  const slow = query!.ask(app, 'slow', 'c')
+  await until(() => isOpen.has('slow'), 'the first task runs')
+  t.match((await read(app, 'c')).json(), { turns: [{ question: 'slow', state: 'running' }] })
+  t.match((await app.inject({ method: 'POST', url: '/vac/docs', payload: { user_input: 'x', conversation_id: 'c' } })).json(), { error: { code: 'RUN_IN_PROGRESS' } })
+  // calls of MCP go side by side
+  t.match(says(await stream!.ask(app, 'quick', 'c'), PROBES.mcp), /It is quick/)
+  isOpen.delete('slow')
+  t.match(JSON.parse((await slow).body), { result: { structuredContent: { answer: 'It is slow.', conversation_id: 'c' } } })
+  t.match(JSON.parse((await query!.ask(app, 'ask', 'c')).body), { result: { content: [{ text: /Which one\?[^]*call this tool again in this conversation/ }] } })
+  t.match((await query!.ask(app, 'fail', 'c')).body, /SOURCE_AWAY: the source is away/)
+
+  const leaving = query!.ask(app, 'leave', 'c')
+  await until(() => isOpen.has('leave'), 'the last task runs')
+  const { id } = (await read(app, 'c')).json().turns.at(-1)
+  const { path: url, headers } = PROBES.mcp.ask.vac_query!('x', 'docs')
+  const _meta = { ...((PROBES.mcp.ask.vac_query!('x', 'docs').body as Json).params._meta), 'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } } }
+  await app.inject({ method: 'POST', url, payload: { jsonrpc: '2.0', id: 3, method: 'tasks/cancel', params: { taskId: id, _meta } }, headers: { ...headers, 'mcp-method': 'tasks/cancel', 'mcp-name': id } })
+  await leaving
+
+  t.same(histories.quick, ['c'], 'an open turn is no history')
+  t.same(histories.fail, ['slow', 'It is slow.', 'quick', 'It is quick.', 'ask', 'Well.', 'c'])
+  const { turns } = (await read(app, 'c')).json()
+  t.match(turns, [
+    { question: 'slow', answer: 'It is slow.', state: 'completed', steps: [{ reasoning: 'Let me see.' }], source_documents: [{ page_content: 'p' }] },
+    { question: 'quick', answer: 'It is quick.', state: 'completed', steps: [{ reasoning: 'Let me see.' }] },
+    { question: 'ask', answer: 'Well.', state: 'completed' },
+    { question: 'fail', state: 'failed', error: { code: 'SOURCE_AWAY', message: 'the source is away' } },
+    { question: 'leave', state: 'cancelled' }
+  ])
+  t.equal((await app.inject({ method: 'DELETE', url: '/vac/docs/conversations/c' })).statusCode, 204)
+  const gone = await app.inject({ method: 'POST', url, payload: { jsonrpc: '2.0', id: 4, method: 'tasks/get', params: { taskId: id, _meta } }, headers: { ...headers, 'mcp-method': 'tasks/get', 'mcp-name': id } })
+  t.match(gone.json(), { error: { message: /does not exist/ } }, 'its tasks are deleted with the conversation')
 })
 
 test('a call of MCP in a conversation is cancelled when its caller leaves', async t => {

@@ -11,9 +11,10 @@ import { request as httpRequest, type ClientRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type Test } from 'tap'
 import { until } from './fixtures/until.js'
+import { GRACE_MS } from '../packages/vac/src/protocols/responses/ask.js'
 import { toy } from '../packages/vac/test/fixtures/toy.js'
 import { eventsOf, jsonOf, messagesOf } from './probes/events.mjs'
-import { forms, type Probe } from './probes/index.mjs'
+import { forms, PROBES, VAC_PROTOCOLS, type Probe } from './probes/index.mjs'
 import './fixtures/timeout.mjs'
 
 /** What the interpreter of a service did, and what its answers wait for. */
@@ -62,7 +63,7 @@ async function makeService (t: Test, { runs: hasRuns = true, authenticated = tru
   app.addHook('onClose', async () => { await tasks.close() })
   const callers = authenticated ? { authenticate } : {}
   const runs = createRuns({ vacs, tasks, concurrency: 64 })
-  await app.register(vacPlugin, { vacs, ...hasRuns && { runs }, ...callers })
+  await app.register(vacPlugin, { vacs, protocols: VAC_PROTOCOLS, ...hasRuns && { runs }, ...callers })
   await app.register(a2aPlugin, { vacs, tasks, concurrency: 64, ...callers })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs)], tasks, ...callers })
   t.teardown(() => app.close())
@@ -232,18 +233,32 @@ test('callers without an identity have the runs whose ids they know; only on thi
   t.equal(await ask(first), first, 'one of the service is gone on with')
 })
 
+const CONVERSATION: Readonly<Record<string, string>> = { direct: 'conversation_id', responses: 'conversation' }
+
+interface Behaviour {
+  /** The least time in ms after which an answer without its reader is aborted; undefined: never. */
+  readonly graceMs?: number | undefined
+  readonly second: 'refused' | 'beside'
+}
+
+const FORMS: ReturnType<typeof forms> = [...forms(), ['responses: events, not kept', (input, model) => ({ path: '/openai/v1/responses', body: { model, input, stream: true, store: false }, headers: {} }), PROBES.responses]]
+
 /** What must happen in each form of each protocol when its reader leaves, and when a second question comes. */
-function tableOf (what: string, { isTask = false }: Probe): { readonly isAborted: boolean, readonly second: 'refused' | 'beside' } {
-  return { isAborted: !isTask, second: what.startsWith('direct') ? 'refused' : 'beside' }
+function tableOf (what: string, { isTask = false }: Probe): Behaviour {
+  return {
+    graceMs: what === 'responses: events' ? GRACE_MS : isTask ? undefined : 0,
+    second: what.split(':')[0]! in CONVERSATION && !what.endsWith('not kept') ? 'refused' : 'beside'
+  }
 }
 
 test('a reader that leaves, and a second question, have the effect that each protocol promises', async t => {
   const { app, work } = await makeService(t)
   const headers = { 'x-user': 'alice' }
-  for (const [what, make, probe] of forms()) {
-    const { isAborted, second } = tableOf(what, probe)
+  for (const [what, make, probe] of FORMS) {
+    const { graceMs, second } = tableOf(what, probe)
     const request = make('wait', 'docs')
-    const inConversation = what.startsWith('direct') ? { ...request.body, conversation_id: what } : request.body
+    const field = CONVERSATION[what.split(':')[0]!]
+    const inConversation = field !== undefined && second === 'refused' ? { ...request.body, [field]: what } : request.body
     const before = { ...work }
     const readers = [await openStream(app, request.path, inConversation, { ...request.headers, ...headers })]
     await until(() => work.asked === before.asked + 1, `${what}: the interpreter runs`)
@@ -256,10 +271,14 @@ test('a reader that leaves, and a second question, have the effect that each pro
       await until(() => work.asked === before.asked + 2, `${what}: both are answered`)
     }
     for (const reader of readers) reader.leave()
-    if (isAborted) await until(() => work.aborted === before.aborted + readers.length, `${what}: the answers are aborted`)
+    if (graceMs === undefined) continue
+    const left = performance.now()
+    await until(() => work.aborted === before.aborted + readers.length, `${what}: the answers are aborted`)
+    const afterMs = Math.round(performance.now() - left)
+    t.ok(afterMs >= graceMs, `${what}: aborted after ${afterMs} ms`)
   }
   const { aborted } = work
-  const goingOn = forms().filter(([what, , probe]) => !tableOf(what, probe).isAborted).length * 2
+  const goingOn = FORMS.filter(([what, , probe]) => tableOf(what, probe).graceMs === undefined).length * 2
   t.equal(work.asked - aborted, goingOn)
   work.open()
   await until(() => work.finished === goingOn, 'the tasks have ended by themselves')
@@ -271,7 +290,9 @@ test('a reader that leaves does not end an answer in the background, nor one wit
   for (const [path, body, headers] of [
     ['/vac/docs', { user_input: 'wait', background: true }, {}],
     ['/vac/streaming/docs/sse', { user_input: 'wait for a key' }, { 'idempotency-key': 'k' }],
-    ['/openai/v1/chat/completions', { model: 'docs', stream: true, messages: [{ role: 'user', content: 'wait' }] }, { 'idempotency-key': 'k' }]
+    ['/openai/v1/chat/completions', { model: 'docs', stream: true, messages: [{ role: 'user', content: 'wait' }] }, { 'idempotency-key': 'k' }],
+    ['/openai/v1/responses', { model: 'docs', input: 'wait', background: true }, {}],
+    ['/openai/v1/responses', { model: 'docs', input: 'wait', background: true, stream: true }, {}]
   ] as const) {
     const { asked } = work
     const reader = await openStream(app, path, body, headers)

@@ -21,7 +21,7 @@ import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import { until } from './fixtures/until.js'
-import { forms } from './probes/index.mjs'
+import { forms, VAC_PROTOCOLS } from './probes/index.mjs'
 
 type Headers = Record<string, string>
 interface Response { readonly status: number, readonly headers: Headers, readonly bytes: Buffer, readonly text: string }
@@ -68,7 +68,7 @@ async function registerTwice (app: FastifyInstance): Promise<void> {
       await tasks.open()
       scope.addHook('onClose', () => tasks.close())
       const vacs = createVacs({ vacs: ['bot'], async * streamInterpreter (q) { yield `${name} said `; yield q } })
-      await scope.register(vacPlugin, { vacs })
+      await scope.register(vacPlugin, { vacs, protocols: VAC_PROTOCOLS })
       await scope.register(a2aPlugin, { vacs, tasks })
       await scope.register(mcpServerPlugin, { sources: [vacTools(vacs)] })
       await scope.register(mcpGatewayPlugin, { servers: { files: { command: process.execPath, args: [SERVER] } } })

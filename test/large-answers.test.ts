@@ -16,7 +16,7 @@ import { vacPlugin } from '@polyvac/vac'
 import protobuf from 'protobufjs'
 import { watchLoop } from './fixtures/loop-watch.js'
 import { testDatabase } from './fixtures/postgres.js'
-import { forms, PROBES } from './probes/index.mjs'
+import { forms, PROBES, VAC_PROTOCOLS } from './probes/index.mjs'
 
 /** The tests look at what arrives, also in a tenth of the size; `npm run bench -- loop` measures the whole. */
 const PART = process.env.POLYVAC_STEPS === undefined ? 10 : 1
@@ -60,7 +60,7 @@ async function serve (t: Test, shared?: TaskStore, push?: { readonly allow: stri
   const tasks = shared ?? sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
   app.addHook('onClose', async () => { await tasks.close() })
-  await app.register(vacPlugin, { vacs })
+  await app.register(vacPlugin, { vacs, protocols: VAC_PROTOCOLS })
   await app.register(a2aPlugin, { vacs, tasks, push })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs), prompts], tasks: shared, stateKey: 'k'.repeat(32) })
   t.teardown(() => app.close())
@@ -278,7 +278,7 @@ test('the pieces of a large text are the text', async t => {
   const odd = given.toWellFormed()
   const app = Fastify()
   t.teardown(() => app.close())
-  await app.register(vacPlugin, { vacs })
+  await app.register(vacPlugin, { vacs, protocols: VAC_PROTOCOLS })
   const post = async (url: string): Promise<string> => (await app.inject({ method: 'POST', url, payload: { user_input: 'q' } })).body
   const answer = await vacs.get('docs').ask({ question: 'q' })
   t.ok(answer.answer === odd)

@@ -11,7 +11,7 @@ import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import { until } from './fixtures/until.js'
-import { pathsOf } from './probes/index.mjs'
+import { pathsOf, VAC_PROTOCOLS } from './probes/index.mjs'
 
 const LARGE_BYTES = 12 * 1024 * 1024
 const PATHS = [...pathsOf('docs'), '/mcp/call']
@@ -23,7 +23,7 @@ async function application (): Promise<FastifyInstance> {
   const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
   app.addHook('onClose', async () => { await tasks.close() })
-  await app.register(vacPlugin, { vacs })
+  await app.register(vacPlugin, { vacs, protocols: VAC_PROTOCOLS })
   await app.register(a2aPlugin, { vacs, tasks })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs)] })
   await app.register(mcpGatewayPlugin, { servers: [] })

@@ -57,6 +57,18 @@ test('npm start prints a line at the start of each step, also without a terminal
   t.equal(await readFile(join(folder, 'packages/one/dist/index.js'), 'utf8'), 'export const one = 1\n', 'without tsc')
 })
 
+test('an installation whose driver of SQLite was not compiled is not taken for a finished one', async t => {
+  const { folder, ready } = await checkout(t)
+  await ready('start')
+  await rm(join(folder, 'node_modules/.polyvac-lock'))
+  const hasSqlite = Number(process.versions.node.split('.')[0]) > 20
+  t.equal((await ready('start')).some(line => LIGHT.test(line)), !hasSqlite)
+  await mkdir(join(folder, 'node_modules/better-sqlite3/build/Release'), { recursive: true })
+  await writeFile(join(folder, 'node_modules/better-sqlite3/build/Release/better_sqlite3.node'), '')
+  await rm(join(folder, 'node_modules/.polyvac-lock'))
+  t.notOk((await ready('start')).some(line => LIGHT.test(line)), 'with the driver it is')
+})
+
 test('npm test installs everything after npm start, and npm start nothing after npm test', async t => {
   const { ready } = await checkout(t)
   await ready('start')

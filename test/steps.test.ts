@@ -6,7 +6,7 @@ import { createVacs, type Interpreter, type Principal, type StepView } from '@po
 import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
-import { forms, type Probe } from './probes/index.mjs'
+import { forms, VAC_PROTOCOLS, type Probe } from './probes/index.mjs'
 
 const SECRETS = ['MARKER-INPUT', 'MARKER-OUTPUT', 'MARKER-ERROR']
 const CALLERS: Readonly<Record<string, Principal>> = {
@@ -44,7 +44,7 @@ async function serve (t: Test, streamInterpreter: Interpreter = agent, isOpen = 
   const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
   const authenticate = isOpen ? {} : { authenticate: ({ headers }: { headers: Record<string, unknown> }) => CALLERS[String(headers.authorization)] }
-  await app.register(vacPlugin, { vacs, ...authenticate })
+  await app.register(vacPlugin, { vacs, protocols: VAC_PROTOCOLS, ...authenticate })
   await app.register(a2aPlugin, { vacs, tasks, ...authenticate })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs)], ...authenticate })
   t.teardown(async () => {
@@ -54,12 +54,16 @@ async function serve (t: Test, streamInterpreter: Interpreter = agent, isOpen = 
   return app
 }
 
+/** Responses have steps without an ask, as texts: no more than names. */
+const isTold = (what: string): boolean => what.startsWith('responses')
+
 /** Whether a form of a protocol shows calls of tools to a caller who may see them. */
 function showsTools (what: string, asked: boolean): boolean {
   if (what.startsWith('openai')) return false
   if (what.startsWith('direct')) return what !== 'direct: text'
   // progress needs a token, which the request without the ask has only where it streams
   if (what.startsWith('mcp')) return asked || what === 'mcp: vac_stream'
+  if (isTold(what)) return true
   return /subscribe|stream/i.test(what)
 }
 
@@ -72,7 +76,8 @@ async function ask (app: FastifyInstance, [what, make, probe]: ReturnType<typeof
   return { body: response.body, what: `${what}, ${vac}${asked ? ', asked' : ''}, ${JSON.stringify(headers)}`, probe }
 }
 
-function check (t: Test, { body, what, probe }: Sent, view: StepView | undefined, hasTools: boolean): void {
+function check (t: Test, { body, what, probe }: Sent, seen: StepView | undefined, hasTools: boolean): void {
+  const view = isTold(what) && seen === 'all' ? 'names' : seen
   t.match(probe.textOf(body), 'heard you', what)
   const leaks = SECRETS.filter(secret => body.includes(secret))
   t.strictSame(leaks, view === 'all' && hasTools ? SECRETS : [], `${what}: contents`)
@@ -96,7 +101,7 @@ test('inputs, outputs and errors of tools leave only where the configuration and
     for (const vac of Object.keys(CONFIG) as Array<keyof typeof CONFIG>) {
       for (const asked of [false, true]) {
         for (const authorization of Object.keys(CALLERS)) {
-          check(t, await ask(app, form, vac, asked, { authorization }), expected(vac, asked, authorization === 'admin'), showsTools(form[0], asked))
+          check(t, await ask(app, form, vac, asked, { authorization }), expected(vac, asked || isTold(form[0]), authorization === 'admin'), showsTools(form[0], asked))
         }
       }
     }
@@ -117,7 +122,7 @@ test('reasoning comes where it is asked for', async t => {
   for (const form of forms()) {
     for (const asked of [false, true]) {
       const { body, what, probe } = await ask(app, form, 'plain', asked, { authorization: 'user' })
-      const isShown = asked && (form[0].startsWith('openai') || showsTools(form[0], true))
+      const isShown = (asked || isTold(form[0])) && (form[0].startsWith('openai') || showsTools(form[0], true))
       t.strictSame(probe.stepsOf(body).filter(step => 'reasoning' in step), isShown ? [{ reasoning: 'a thought' }] : [], what)
     }
   }

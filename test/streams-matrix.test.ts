@@ -13,7 +13,7 @@ import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import { until } from './fixtures/until.js'
-import { forms, PROBES, type ProbeRequest } from './probes/index.mjs'
+import { forms, PROBES, VAC_PROTOCOLS, type ProbeRequest } from './probes/index.mjs'
 
 const TEXT = 'Hi 👍🏽 日本 😀, \u{10ffff}é\n\n🇩🇪!'
 
@@ -46,7 +46,7 @@ async function serve (t: Test, isHttp2: boolean, isEndless: boolean): Promise<{ 
   const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
   app.addHook('onClose', () => tasks.close())
-  await app.register(vacPlugin, { vacs })
+  await app.register(vacPlugin, { vacs, protocols: VAC_PROTOCOLS })
   await app.register(a2aPlugin, { vacs, tasks })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs)] })
   await app.listen({ port: 0, host: '127.0.0.1' })

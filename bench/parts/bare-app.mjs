@@ -38,7 +38,28 @@ export async function bareApp () {
     const { chunks } = request.body
     reply.type(type).send(Readable.from(chunks === undefined ? oneAndWait(chunk) : ready(chunk, chunks, end)))
   })
+
+  app.post('/openai/v1/responses', (request, reply) => {
+    const { chunks } = request.body
+    const { deltas, end } = responseFrames(chunks)
+    reply.type('text/event-stream').send(Readable.from(ready(deltas, chunks, end)))
+  })
   return app
+}
+
+/** The events of a response: those of its pieces, ready-made, and the four at its end that have the whole text. */
+function responseFrames (chunks) {
+  const id = `msg_${'0'.repeat(36)}`
+  const event = (type, fields) => `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 12_345, ...fields })}\n\n`
+  const place = { item_id: id, output_index: 0, content_index: 0 }
+  const text = CHUNK.repeat(chunks)
+  const part = { type: 'output_text', text, annotations: [], logprobs: [] }
+  const item = { id, type: 'message', status: 'completed', role: 'assistant', content: [part] }
+  return {
+    deltas: event('response.output_text.delta', { ...place, delta: CHUNK, logprobs: [] }),
+    end: event('response.output_text.done', { ...place, text, logprobs: [] }) + event('response.content_part.done', { ...place, part }) +
+      event('response.output_item.done', { output_index: 0, item }) + event('response.completed', { response: { output: [item] } })
+  }
 }
 
 async function * ready (chunk, chunks, end) {

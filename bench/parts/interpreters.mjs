@@ -19,8 +19,9 @@ export async function instant (question) {
   return { answer: question }
 }
 
-/** @param chars of a chunk; default 100 */
-export async function * counted (question, name, history, { chunks, chars = CHUNK.length }) {
+/** @param extra `chunks`, and `chars` of a chunk, default 100; those of the Responses API are in `request` */
+export async function * counted (question, name, history, extra) {
+  const { chunks, chars = CHUNK.length } = extra.request ?? extra
   const chunk = CHUNK.slice(-chars)
   for (let i = 0; i < chunks; i++) yield chunk
   return END

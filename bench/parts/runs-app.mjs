@@ -1,5 +1,6 @@
 import { createVacs } from '@polyvac/core'
 import { createRuns } from '@polyvac/runs'
+import { postgresTaskStore } from '@polyvac/tasks/postgres'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify from 'fastify'
@@ -10,19 +11,21 @@ const AT_ONCE = 64
 const OF_ONE = 1_000
 
 /**
- * Polyvac as an application with runs registers it, in a file.
+ * Polyvac as an application with runs registers it.
+ * @param place the path of a file, or the URL of a database of PostgreSQL
  * @param finished runs that have ended before it listens
  * @param conversations conversations of ten turns, `chat 0` and so on; 1,000 of one owner
  */
-export async function runsApp (path, finished = 0, conversations = 0) {
-  const tasks = sqliteTaskStore({ path, maxTasks: 1_000_000, ownerShare: 1 })
+export async function runsApp (place, finished = 0, conversations = 0) {
+  const options = { maxTasks: 1_000_000, ownerShare: 1 }
+  const tasks = place.startsWith('postgres:') ? postgresTaskStore({ url: place, ...options }) : sqliteTaskStore({ path: place, ...options })
   await tasks.open()
   await talk(tasks.conversations, conversations)
   const app = Fastify()
   app.addHook('onClose', () => tasks.close())
   const vacs = createVacs({ vacs: ['counted', 'instant'], parts: { counted: { streamInterpreter: counted }, instant: { streamInterpreter: instant } } })
   const runs = createRuns({ vacs, tasks, concurrency: AT_ONCE })
-  await app.register(vacPlugin, { vacs, runs })
+  await app.register(vacPlugin, { vacs, runs, protocols: ['direct', 'openai', 'responses'] })
   await fill(runs, vacs.get('instant'), finished)
   return app
 }

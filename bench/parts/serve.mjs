@@ -28,7 +28,16 @@ const APPS = {
   'talks-few': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 0, 1_000),
   'talks-many': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 0, 100_000),
   'talks-sent': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db')),
+  'talks-few-postgres': async () => (await import('./runs-app.mjs')).runsApp(await emptyDatabase('few'), 0, 1_000),
+  'talks-many-postgres': async () => (await import('./runs-app.mjs')).runsApp(await emptyDatabase('many'), 0, 100_000),
   'tasks-file': async () => (await import('./tasks-app.mjs')).tasksApp(join(folder, 'tasks.db'))
+}
+
+/** The URL of a new database at the server of the benchmark, which ends with it. */
+async function emptyDatabase (name) {
+  const { query } = await import('../../test/fixtures/postgres-server.mjs')
+  await query(process.env.BENCH_DATABASE_URL, `CREATE DATABASE ${name}`)
+  return new URL(name, process.env.BENCH_DATABASE_URL).href
 }
 
 /** The same app in processes that differ in what they start of OpenTelemetry before it. */

@@ -76,6 +76,8 @@ export const THINGS = {
   farTask: { isOwned: true, scopes: [`tool:${FAR}`, `tool:${FAR}__${FAR_TOOL}`] },
   /** A run of the VAC, the conversation of one in progress, and an idempotency key of an answer. */
   run: { isOwned: true, scopes: OF_VAC },
+  /** The digits that the ids of a response and of its items have in common. */
+  response: { isOwned: true, scopes: OF_VAC },
   conversation: { isOwned: true, scopes: OF_VAC },
   /** A conversation under an id of the service. */
   storedConversation: { isOwned: true, scopes: OF_VAC },

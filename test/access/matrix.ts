@@ -6,18 +6,19 @@ import { httpRows } from './rows/http.js'
 import { a2aRows } from './rows/a2a.js'
 import { mcpRows } from './rows/mcp.js'
 import { conversationRows } from './rows/conversations.js'
+import { responseRows } from './rows/responses.js'
 import { runRows } from './rows/runs.js'
 import { shown, type Seen, type Wire } from './send.js'
 import type { Target, World } from './world.js'
 
-export const ROWS: readonly Row[] = [...httpRows, ...runRows, ...conversationRows, ...gatewayRows, ...a2aRows, ...mcpRows]
+export const ROWS: readonly Row[] = [...httpRows, ...runRows, ...responseRows, ...conversationRows, ...gatewayRows, ...a2aRows, ...mcpRows]
 
 /** One row for one caller in one state: what is wrong, or nothing. */
 export interface Cell { readonly name: string, readonly protocol: string, readonly problem: string | undefined }
 
 /** One for each way to be refused, and one who may. */
 const FEW = ['no credential', 'alice without scopes', 'bob', 'alice']
-const OF_TASKS: readonly unknown[] = ['task', 'toolTask', 'farTask', 'run']
+const OF_TASKS: readonly unknown[] = ['task', 'toolTask', 'farTask', 'run', 'response']
 const MAX_SHOWN = 700
 
 export interface Parts {

@@ -20,7 +20,7 @@ import { join } from 'node:path'
 import { test, type Test } from 'tap'
 import { emptyFolder, polyvac } from '../fixtures/command.js'
 import { until } from '../fixtures/until.js'
-import { PROBES, questions } from '../probes/index.mjs'
+import { PROBES, questions, VAC_PROTOCOLS } from '../probes/index.mjs'
 
 const AGENT = `export async function * stream_interpreter (question, vac, history, { signal }) {
   yield 'begun '
@@ -219,7 +219,7 @@ test('queued work reads the scopes of its credential again when it starts', asyn
   t.teardown(async () => { await app.close(); await tasks.close() })
   await app.register(a2aPlugin, { vacs, tasks, authenticate, push: false })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs)], tasks, authenticate })
-  await app.register(vacPlugin, { vacs, runs: createRuns({ vacs, tasks, authenticate }), authenticate })
+  await app.register(vacPlugin, { vacs, protocols: VAC_PROTOCOLS, runs: createRuns({ vacs, tasks, authenticate }), authenticate })
   await app.ready()
   const ended: Record<string, unknown> = {}
   for (const [name, [owner, id]] of made) {

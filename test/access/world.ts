@@ -96,6 +96,10 @@ export class World {
       case 'toolTask': return await this.#toolTask(state)
       case 'farTask': return await this.#farTask(state)
       case 'run': return await this.#run(state)
+      case 'response': {
+        const { id, more, look } = await this.#run(state)
+        return target(`${id.replaceAll('-', '')}00`, more, look)
+      }
       case 'conversation': return target((await this.#ask({ user_input: 'wait', background: true })).conversation_id)
       case 'storedConversation': return await this.#conversation(undefined)
       case 'namedConversation': return await this.#conversation(randomUUID())

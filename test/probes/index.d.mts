@@ -1,3 +1,5 @@
+import type { ProtocolName } from '@polyvac/vac'
+
 export interface ProbeRequest {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
@@ -10,6 +12,8 @@ export type Ask = (text: string, vac: string) => ProbeRequest
 export interface Probe {
   /** Whether an answer is a task: it goes on when its reader leaves, and is kept. */
   readonly isTask?: boolean
+  /** Whether an answer is a run where the service keeps answers. */
+  readonly isKept?: boolean
   /** A question to a VAC whose answer comes whole, by the form of the answer. */
   readonly ask: Readonly<Record<string, Ask>>
   /** The same with a stream as the answer. */
@@ -28,7 +32,10 @@ export interface Probe {
   usageOf (body: string): unknown
 }
 
-export const PROBES: Readonly<Record<'direct' | 'openai' | 'a2a' | 'mcp', Probe>>
+export const PROBES: Readonly<Record<'direct' | 'openai' | 'responses' | 'a2a' | 'mcp', Probe>>
+
+/** The names of the protocols of the plugin of VACs, of which some are off by default. */
+export const VAC_PROTOCOLS: readonly ProtocolName[]
 
 type Probes = Readonly<Record<string, Probe>>
 type Kinds = ReadonlyArray<'ask' | 'stream'>

@@ -1,11 +1,16 @@
 // How a test or a script asks a VAC over each protocol. A protocol without a probe fails
 // packages/vac/test/protocols.test.ts.
+import { PROTOCOLS } from '@polyvac/vac'
 import { a2a } from './a2a.mjs'
 import { direct } from './direct.mjs'
 import { mcp } from './mcp.mjs'
 import { openai } from './openai.mjs'
+import { responses } from './responses.mjs'
 
-export const PROBES = { direct, openai, a2a, mcp }
+export const PROBES = { direct, openai, responses, a2a, mcp }
+
+/** The names of the protocols of the plugin of VACs, of which some are off by default. */
+export const VAC_PROTOCOLS = Object.keys(PROTOCOLS)
 
 /** Every form of every protocol: `[what, ask, probe]`. A request that `ask` makes is sent once. */
 export function forms (probes = PROBES, kinds = ['ask', 'stream']) {

@@ -132,14 +132,23 @@ test('service.protocols switches protocols off, which answer 501 in their format
   const direct = { method: 'POST', url: '/vac/a', payload: { user_input: 'x' } } as const
   const openai = { method: 'POST', url: '/openai/v1/chat/completions', payload: chat } as const
 
-  const withoutOpenai = await hostWith({ openai: false, direct: true })
+  const response = { method: 'POST', url: '/openai/v1/responses', payload: { model: 'a', input: 'x' } } as const
+
+  const withoutOpenai = await hostWith({ openai: false, responses: false, direct: true })
   t.strictSame(withoutOpenai.polyvac.vacProtocols, ['direct'])
   t.equal((await withoutOpenai.inject(direct)).statusCode, 200)
   const message = 'openai not enabled: set service.protocols.openai'
   for (const request of [openai, { ...openai, url: '/openai/v1/chat/completions/a' }, '/openai/v1/models', '/openai/v1/models/a'] as const) {
-    const response = await withoutOpenai.inject(request)
-    t.equal(response.statusCode, 501)
-    t.strictSame(response.json(), { error: { message, type: 'server_error', param: null, code: 'protocol_not_enabled' } })
+    const refused = await withoutOpenai.inject(request)
+    t.equal(refused.statusCode, 501)
+    t.strictSame(refused.json(), { error: { message, type: 'server_error', param: null, code: 'protocol_not_enabled' } })
+  }
+  const refusal = { error: { message: /^responses not enabled: set service.protocols.responses \(request .+\)$/, type: 'server_error', param: '', code: 'protocol_not_enabled' } }
+  for (const request of [
+    response, '/openai/v1/responses/resp_1', '/openai/v1/responses/resp_1/input_items', { ...response, url: '/openai/v1/responses/resp_1/cancel', payload: {} }, { method: 'DELETE', url: '/openai/v1/responses/resp_1' }
+  ] as const) {
+    const { statusCode, body } = await withoutOpenai.inject(request)
+    t.match([statusCode, JSON.parse(body)], [501, refusal])
   }
   t.notMatch(Object.keys(((await withoutOpenai.inject('/openapi.json')).json() as { paths: object }).paths).join(), /openai/)
   t.match((await withoutOpenai.inject({ url: '/', headers: { accept: 'text/html' } })).body, /\/vac\/a/)
@@ -148,14 +157,20 @@ test('service.protocols switches protocols off, which answer 501 in their format
   const withoutDirect = await hostWith({ direct: false, openai: { keep_alive: 0 } })
   t.equal((await withoutDirect.inject(openai)).statusCode, 200)
   for (const request of [direct, '/vac', '/vac/a/search?q=x', { ...direct, url: '/vac/streaming/a/sse' }] as const) {
-    const response = await withoutDirect.inject(request)
-    t.match([response.statusCode, response.json()], [501, { error: { code: 'PROTOCOL_NOT_ENABLED', message: 'direct not enabled: set service.protocols.direct', requestId: /./ } }])
+    const refused = await withoutDirect.inject(request)
+    t.match([refused.statusCode, refused.json()], [501, { error: { code: 'PROTOCOL_NOT_ENABLED', message: 'direct not enabled: set service.protocols.direct', requestId: /./ } }])
+  }
+  for (const protocols of [{}, { responses: { keep_alive: 7 } }, { openai: false }]) {
+    const app = await hostWith(protocols)
+    t.match((await app.inject(response)).json(), { object: 'response', status: 'completed', store: true, output: [{ content: [{ text: 'x' }] }] })
+    t.match((await app.inject({ url: '/', headers: { accept: 'text/html' } })).body, /OPENAI_BASE_URL/)
+    t.ok('/openai/v1/responses/{response_id}/cancel' in (await app.inject('/openapi.json')).json().paths)
   }
   t.notMatch((await withoutDirect.inject({ url: '/', headers: { accept: 'text/html' } })).body, /\/vac\//)
   t.match((await (await hostWith({ openai: {} })).inject(openai)).statusCode, 200)
 
   for (const [protocols, problem] of [
-    [{ opnai: true }, /service\.protocols: there is no protocol "opnai"; did you mean "openai"\?/], [{ toString: false }, /no protocol "toString"; there are: direct, openai/],
+    [{ opnai: true }, /service\.protocols: there is no protocol "opnai"; did you mean "openai"\?/], [{ toString: false }, /no protocol "toString"; there are: direct, openai, responses/],
     [{ openai: { keep_alive: -1 } }, /service\.protocols: openai\/keep_alive: expected number/], [{ direct: { keep_alive: '7' } }, /direct\/keep_alive/], [{ direct: { version: 6 } }, /direct\/version/]
   ] as const) await t.rejects(async () => await createHost({ config: service(protocols) }), { code: 'HOST_OPTIONS', message: problem })
   for (const protocols of [null, [], 'openai', { openai: null }, { openai: 1 }, { openai: [] }]) t.throws(() => service(protocols as object), { code: 'CONFIG_INVALID' }, JSON.stringify(protocols))

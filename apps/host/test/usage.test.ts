@@ -44,7 +44,7 @@ test('a usage of a wrong shape fails no answer, and is not sent as usage', async
     for (const [what, got] of await ask()) {
       if (what.startsWith('direct:')) continue
       const isEstimated = (got as { estimated?: true } | undefined)?.estimated
-      t.equal(isEstimated ?? got, /^openai: (?!events$)/.test(what) ? true : undefined, `${JSON.stringify(usage)} in ${what}`)
+      t.equal(isEstimated ?? got, /^(?:responses|openai): (?!(?<=openai: )events$)/.test(what) ? true : undefined, `${JSON.stringify(usage)} in ${what}`)
     }
   }
 })

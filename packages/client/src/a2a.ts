@@ -20,7 +20,7 @@ const METHODS = {
 } as const
 
 /** The artifacts that have the text of the answer, one for each turn of a task; the others are files and data. */
-const ANSWER = /^streaming_response(?:-\d+)?$/
+export const ANSWER = /^streaming_response(?:-\d+)?$/
 /** Events without an id that wait for the one with it; more are read as they come. */
 const MAX_STEP_EVENTS = 100
 /** Characters of a streamed text that the record of a task has. */
@@ -93,7 +93,10 @@ async function * follow (connection: Connection, version: A2aVersion, { run, cur
         const last = waiting.pop()
         for (const event of waiting.splice(0)) yield placed(event)
         if (id !== '') task.cursor = id
-        if (last !== undefined) yield placed(last)
+        const update = last === undefined ? {} : placed(last)
+        if (last !== undefined) yield update
+        // another agent may keep the stream open until the reply
+        if (update.input !== undefined && connection.url !== undefined) return
       }
     } catch (err) {
       // a task that has ended has no stream, but its record
@@ -187,8 +190,8 @@ function failureText (state: string, reason: string): string {
 }
 
 /** Where an agent asks for a sign-in: the address of its data, or the first one of its text. */
-function signInOf (text: string, parts: readonly Json[]): NonNullable<Update['signIn']> {
-  const url: unknown = parts.find(({ data }) => data?.signIn !== undefined)?.data.signIn.url ?? /https?:\/\/[^\s<>"')\]]+/.exec(text)?.[0]
+export function signInOf (text: string, parts: readonly Json[] = []): NonNullable<Update['signIn']> {
+  const url: unknown = parts.find(({ data }) => data?.signIn !== undefined)?.data.signIn.url ?? /https?:\/\/[^\s<>"')\]]*[^\s<>"')\].,;:!?]/.exec(text)?.[0]
   return { text, ...typeof url === 'string' && { url } }
 }
 

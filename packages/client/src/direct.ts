@@ -35,23 +35,15 @@ async function * ask (question: DirectQuestion): AsyncGenerator<Update, void> {
 async function * streamed (question: Question, body: object, name: string): AsyncGenerator<Update, void> {
   let conversation: Pick<Update, 'conversation'> | undefined
   const events = sendForEvents(question, routesOf(question, `streaming/${name}/sse`), { body }, response => { conversation = conversationOf(response) })
-  for await (const update of untilEnd(events)) yield { ...update, ...conversation }
+  for await (const update of updatesOf(events)) yield { ...update, ...conversation }
 }
 
-/** The updates of all events. The last one waits for the end of the response: a service logs who leaves before it. */
-async function * untilEnd (events: AsyncIterable<JsonEvent>, onEvent?: (event: JsonEvent) => void): AsyncGenerator<Update, void> {
-  let last: Update | undefined
-  try {
-    for await (const event of events) {
-      onEvent?.(event)
-      const update = updateOf(event)
-      if (update.done === true) last = update
-      else if (Object.keys(update).length > 0) yield update
-    }
-  } catch (err) {
-    if (last === undefined) throw err
+async function * updatesOf (events: AsyncIterable<JsonEvent>, onEvent?: (event: JsonEvent) => void): AsyncGenerator<Update, void> {
+  for await (const event of events) {
+    onEvent?.(event)
+    const update = updateOf(event)
+    if (Object.keys(update).length > 0) yield update
   }
-  if (last !== undefined) yield last
 }
 
 async function * resume (reference: RunReference): AsyncGenerator<Update, void> {
@@ -60,7 +52,7 @@ async function * resume (reference: RunReference): AsyncGenerator<Update, void> 
   async function * open (): AsyncGenerator<Update, void> {
     const url = `${runOf(reference)}/stream?after=${encodeURIComponent(after)}`
     const events = sendForEvents(reference, url, {})
-    for await (const update of untilEnd(events, ({ id = after }) => { after = id })) yield { ...update, run, cursor: after }
+    for await (const update of updatesOf(events, ({ id = after }) => { after = id })) yield { ...update, run, cursor: after }
   }
   yield * toEnd(reopen(signal, open))
 }

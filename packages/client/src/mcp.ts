@@ -1,5 +1,5 @@
 import { errorIn, ServiceError } from './errors.js'
-import { addressOf, conversationOf, randomId, sendForEvents, toEnd, updateWith, type Json } from './send.js'
+import { addressOf, randomId, sendForEvents, toEnd, updateWith, type Json } from './send.js'
 import type { InputRequest, Protocol, Question, Source, Step, Update } from './types.js'
 
 /** The revision of MCP that `mcp` speaks. */
@@ -24,11 +24,10 @@ async function * streamed (question: Question): AsyncGenerator<Update, void> {
     arguments: args,
     ...asked !== undefined && { requestState: asked.requestState, inputResponses: { [asked.id]: { action: 'accept', content: { [asked.field]: text } } } }
   }, { elicitation: { form: {} } }, { progressToken: randomId(), ...steps === true && { 'polyvac/steps': true } })
-  let known: Pick<Update, 'conversation'> | undefined
-  for await (const { value = {} } of sendForEvents(question, addressOf(question, 'mcp'), request, response => { known = conversationOf(response) })) {
+  for await (const { value = {} } of sendForEvents(question, addressOf(question, 'mcp'), request)) {
     const { method, params, result } = value
     if (method === 'notifications/progress') {
-      yield { ...updateWith({ delta: params.message, step: params._meta?.['polyvac/step'] as Step | undefined, event: value }), ...known }
+      yield updateWith({ delta: params.message, step: params._meta?.['polyvac/step'] as Step | undefined, event: value })
     }
     if (result === undefined) continue
     const input = inputOf(result as Json, args)
@@ -73,6 +72,16 @@ function resultOf (result: Json): Update {
   const { isError, content = [], structuredContent = {} } = result
   const text = (content as Json[]).map(part => part.text ?? '').join('')
   if (isError === true) throw errorIn(structuredContent) ?? new ServiceError(text, { code: 'VAC_FAILED' })
-  const { final_answer: answer = text, source_documents: sources, metadata } = structuredContent
-  return updateWith({ text: answer as string, isTruncated: metadata?.truncated, sources: sources as readonly Source[] | undefined, event: structuredContent, done: true })
+  const { final_answer: answer = text, source_documents: sources, metadata, conversation_id: conversation } = structuredContent
+  const asked: unknown = metadata?.input_required
+  return updateWith({
+    text: answer as string,
+    isTruncated: metadata?.truncated,
+    sources: sources as readonly Source[] | undefined,
+    // in a conversation the reply is the next question
+    input: asked === undefined ? undefined : { text: String(asked) },
+    conversation,
+    event: structuredContent,
+    done: true
+  })
 }

@@ -24,10 +24,7 @@ async function * streamed (question: Question): AsyncGenerator<Update, void> {
       if (message?.reasoning_content) yield { step: { reasoning: message.reasoning_content as string } }
       yield { ...updateWith({ delta: message?.content ?? undefined, sources: sources as readonly Source[] | undefined, event: value }), ...known }
     }
-    if (isEnd) {
-      isComplete = true
-      break
-    }
+    isComplete ||= isEnd
   }
   if (isComplete) yield { done: true }
 }

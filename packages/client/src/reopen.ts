@@ -20,19 +20,21 @@ export async function * reopen (signal: AbortSignal | undefined, open: () => Asy
   for (let failures = 0; ; failures++) {
     const opened = Date.now()
     let failure: unknown = cutError()
+    let isDone = false
     try {
       for await (const update of open()) {
         if (update.cursor !== undefined && update.cursor !== cursor) {
           cursor = update.cursor
           failures = 0
         }
+        isDone ||= update.done === true
         yield update
-        if (update.done === true) return
       }
     } catch (err) {
-      if (!(err instanceof ServiceError) || !(PASSING.has(err.code) || PASSING.has(err.status))) throw err
+      if (!isDone && (!(err instanceof ServiceError) || !(PASSING.has(err.code) || PASSING.has(err.status)))) throw err
       failure = err
     }
+    if (isDone) return
     if (Date.now() - opened > MAX_PAUSE_MS) failures = 0
     if (failures >= MAX_FAILURES || !isBegun()) throw failure
     await pause(failures, failure, signal)

@@ -72,20 +72,26 @@ export function conversationOf ({ headers }: Response): Pick<Update, 'conversati
 
 /**
  * The updates of an answer: they end with `done`, or fail. A text that is only the beginning of what the reader has is
- * left out.
+ * left out. The last update waits for the end of the response: a service logs who leaves before it.
  */
 export async function * toEnd (updates: AsyncIterable<Update>): AsyncGenerator<Update, void> {
   let length = 0
-  let isDone = false
-  for await (const update of updates) {
-    const { text, isTruncated, ...others } = update
-    const isShorter = isTruncated === true && text !== undefined && text.length < length
-    length = isShorter ? length : (text?.length ?? length + (update.delta?.length ?? 0))
-    isDone = update.done === true
-    yield isShorter ? others : update
-    if (isDone) return
+  let last: Update | undefined
+  try {
+    for await (const update of updates) {
+      if (last !== undefined) continue
+      const { text, isTruncated, ...others } = update
+      const isShorter = isTruncated === true && text !== undefined && text.length < length
+      length = isShorter ? length : (text?.length ?? length + (update.delta?.length ?? 0))
+      const shown = isShorter ? others : update
+      if (update.done !== true) yield shown
+      else last = shown
+    }
+  } catch (err) {
+    if (last === undefined) throw err
   }
-  if (!isDone) throw cutError()
+  if (last === undefined) throw cutError()
+  yield last
 }
 
 /** An update without the fields that are undefined. */

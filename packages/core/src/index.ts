@@ -6,7 +6,7 @@ export type {
   Interpreter, InterpreterExtra, InterpreterCallback, InterpreterChunk, InterpreterResult, FinalAnswer, InputRequired, AuthRequired
 } from './vac/interpreter.js'
 export type {
-  Conversation, ConversationExport, ConversationHead, Conversations, ConversationTurn, TurnHistory, TurnPlace, TurnQuestion, TurnTask
+  AnsweredTurn, BegunTurn, Conversation, ConversationExport, ConversationHead, Conversations, ConversationTurn, TurnFile, TurnHistory, TurnPlace, TurnQuestion, TurnTask
 } from './vac/conversations.js'
 export type { RunCaller, RunState } from './vac/run-caller.js'
 export type { NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTurn, StartedRun } from './vac/runs.js'

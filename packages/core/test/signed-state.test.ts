@@ -18,3 +18,13 @@ test('a key from a function is read at each use, and its error reaches the calle
   t.throws(() => new SignedStates('short'), { code: 'INVALID_STATE_KEY' })
   t.end()
 })
+
+test('a state whose end is rounded up is the same text until then', t => {
+  const states = new SignedStates('k'.repeat(32))
+  // so far apart that no midnight is between the two calls
+  const step = 1_000 * 86_400_000
+  t.equal(states.sign('a', 'call', 1, step), states.sign('a', 'call', 2, step))
+  t.not(states.sign('a', 'call', 1, step), states.sign('a', 'call', step + 1, step))
+  t.strictSame(states.read(states.sign('a', 'call', 0, step), 'call'), { value: 'a' })
+  t.end()
+})

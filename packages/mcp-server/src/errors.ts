@@ -27,10 +27,6 @@ export const AskRefusedError = createError<[string, string]>('MCP_ASK_REFUSED',
 export const AskTimeoutError = createError<[string, number]>('MCP_ASK_TIMEOUT',
   'the caller did not answer %s within %s s', 400)
 
-/** A call that runs as a task names a conversation. */
-export const ConversationInTaskError = createError('MCP_CONVERSATION_IN_TASK',
-  'a call that runs as a task belongs to no conversation; call the tool without a task, or leave conversation_id out', 400)
-
 /** A call names a conversation where no answers are kept. */
 export const RunsNotConfiguredError = createError('RUNS_NOT_CONFIGURED',
   'conversations are not kept here; give vacTools() the option `runs`, what createRuns() of @polyvac/runs returns, or leave conversation_id out', 501, { expose: true })

@@ -1,4 +1,4 @@
-import type { Log, Principal } from '@polyvac/core'
+import type { BegunTurn, Log, Principal, TurnTask } from '@polyvac/core'
 import type { AbortSignalLike, CallPlace } from '@polyvac/core/plugin'
 import type {
   CallProgress, ClientCapabilities, Completion, CompletionArgument, CompletionRef, Era, InputRequests, InputResponses,
@@ -33,6 +33,11 @@ export interface ToolSource {
    * exist for it. Without this method every caller may use all.
    */
   mayUse? (kind: ListKind, id: string, principal: Principal | undefined): boolean
+  /**
+   * What the task of a call is created with besides its arguments, which are prepared; a `ToolResult` refuses the call,
+   * and answers it. Without this method: nothing.
+   */
+  beginTask? (name: string, args: JsonObject, context: CallContext): Promise<TaskBeginning | ToolResult>
   readonly resources?: ResourceSource | undefined
   readonly prompts?: PromptSource | undefined
   /** The tasks that an upstream server made of its calls. */
@@ -89,6 +94,9 @@ export interface ToolResult {
    */
   readonly task?: JsonObject | undefined
 }
+
+/** The turn of a conversation that a task is, if it is one, and members of its metadata. */
+export type TaskBeginning = Partial<BegunTurn>
 
 /** The tasks of upstream servers, by the extension of 2026-07-28. The source issues the ids and knows their owners. */
 export interface TaskSource {
@@ -178,6 +186,8 @@ export interface CallContext {
   readonly protocolVersion: string
   /** Whether the caller may read what only administrators may; absent where it has no connection. */
   mayAdminister? (): boolean
+  /** The task that the call runs as, and this attempt at it. */
+  readonly task?: CallTask | undefined
   /** Sends progress, if the caller asked for it. A promise means that the caller reads too slowly: await it. */
   progress (progress: CallProgress): Promise<void> | undefined
   /** Sends a log message, if the caller asked for its level. */
@@ -208,6 +218,12 @@ export interface CallContext {
    * It has no effect on other calls.
    */
   disconnect (retryMs?: number): void
+}
+
+export interface CallTask extends TurnTask {
+  readonly metadata: JsonObject
+  /** The conversation of its turn. */
+  readonly contextId: string | undefined
 }
 
 /** Passes an upstream server's questions and the caller's answers through unchanged and unchecked. */

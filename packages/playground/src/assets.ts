@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { PageMissingError } from './errors.js'
 
@@ -12,24 +12,35 @@ export interface Asset {
   readonly etags: Readonly<Record<'br' | 'gzip' | 'identity', string>>
 }
 
+const FOLDER = fileURLToPath(new URL('../dist/page/', import.meta.url))
+const SCRIPT = 'text/javascript; charset=utf-8'
+
 /** The files of the page: path below the playground, name in the package, type. */
 const FILES = [
   ['', 'index.html', 'text/html; charset=utf-8'],
-  ['page.js', 'page.js', 'text/javascript; charset=utf-8'],
+  ['page.js', 'page.js', SCRIPT],
   ['style.css', 'style.css', 'text/css; charset=utf-8']
 ] as const
 
 let assets: readonly Asset[] | undefined
 
-/** Reads the page from the package once. @throws PLAYGROUND_PAGE_MISSING */
+/** Reads the page from the package once, with the scripts in `parts/`. @throws PLAYGROUND_PAGE_MISSING */
 export function readAssets (): readonly Asset[] {
-  assets ??= FILES.map(([path, name, type]) => {
-    const file = fileURLToPath(new URL(`../dist/page/${name}`, import.meta.url))
-    if (!existsSync(`${file}.br`)) throw new PageMissingError(file)
-    const bodies = { br: readFileSync(`${file}.br`), gzip: readFileSync(`${file}.gz`), identity: readFileSync(file) }
-    const hash = createHash('sha256').update(bodies.identity).digest('base64url').slice(0, 22)
-    // a strong tag names one representation, so each coding has another (RFC 9110, section 8.8.3)
-    return { path, type, bodies, etags: { br: `"${hash}-br"`, gzip: `"${hash}-gz"`, identity: `"${hash}"` } }
-  })
+  assets ??= [...FILES.map(([path, name, type]) => readAsset(path, name, type)), ...partNames().map(name => readAsset(name, name, SCRIPT))]
   return assets
+}
+
+/** The scripts that `page.js` loads, at its start or later. Their names have a hash of what is in them. */
+function partNames (): string[] {
+  const folder = `${FOLDER}parts`
+  return existsSync(folder) ? readdirSync(folder).filter(name => name.endsWith('.js')).map(name => `parts/${name}`) : []
+}
+
+function readAsset (path: string, name: string, type: string): Asset {
+  const file = FOLDER + name
+  if (!existsSync(`${file}.br`)) throw new PageMissingError(file)
+  const bodies = { br: readFileSync(`${file}.br`), gzip: readFileSync(`${file}.gz`), identity: readFileSync(file) }
+  const hash = createHash('sha256').update(bodies.identity).digest('base64url').slice(0, 22)
+  // a strong tag names one representation, so each coding has another (RFC 9110, section 8.8.3)
+  return { path, type, bodies, etags: { br: `"${hash}-br"`, gzip: `"${hash}-gz"`, identity: `"${hash}"` } }
 }

@@ -24,8 +24,8 @@ export interface PlaygroundOptions {
   /** The heading of the page. Default `Polyvac playground`. */
   readonly title?: string | undefined
   /**
-   * For production: the page hides tool calls, restarts and answers in the inbox, and asks only VACs. It does not
-   * restrict callers of the routes themselves. Default false.
+   * For production: the page hides tool calls, restarts, answers in the inbox and changes of stored conversations, and
+   * asks only VACs. It does not restrict callers of the routes themselves. Default false.
    */
   readonly readOnly?: boolean | undefined
   /** Where the routes are, relative to the page, and null for those that the page must not look for. */

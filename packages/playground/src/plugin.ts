@@ -47,9 +47,14 @@ const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
   const refuseOthers = refuseOtherMethods(app)
   // relative, since a proxy may hide a part of the path
   app.get('/playground', { schema: HIDDEN }, async (_request, reply) => await reply.redirect('playground/', 308))
-  for (const asset of readAssets()) {
-    app.get(`/playground/${asset.path}`, { schema: HIDDEN }, async (request, reply) => sendAsset(request, reply, asset))
+  const assets = readAssets()
+  for (const asset of assets.filter(({ path }) => !path.startsWith('parts/'))) {
+    app.get(`/playground/${asset.path}`, { schema: HIDDEN }, async (request, reply) => await sendAsset(request, reply, asset))
   }
+  app.get<{ Params: { part: string } }>('/playground/parts/:part', { schema: HIDDEN }, async (request, reply) => {
+    const asset = assets.find(({ path }) => path === `parts/${request.params.part}`)
+    return asset === undefined ? reply.callNotFound() : await sendAsset(request, reply, asset)
+  })
   app.get('/playground/settings.json', { schema: HIDDEN }, async (request, reply) => {
     const { body, tag } = settings()
     reply.headers({ ...HEADERS, etag: tag })

@@ -280,8 +280,8 @@ test('a long answer is whole over each protocol, is not sent with the next quest
     for (let i = 0; i < 10; i++) yield line.repeat(100)
     if (question === 'hold') await new Promise<void>(resolve => { release = resolve })
     yield 'end'
-  })
-  const page = await openPage(t, url)
+  }, { keeps: false })
+  const page = await openPage(t, url, { allow: [/501/] })
   const lengthOf = async (): Promise<number> => await page.getByTestId('chat-answer').last().evaluate((answer: any) => answer.textContent.replace(/\s/g, '').length)
   for (const [index, protocol] of PROTOCOLS.entries()) {
     await ask(page, protocol, 'long')
@@ -301,8 +301,9 @@ test('a long answer is whole over each protocol, is not sent with the next quest
     await page.reload()
     await answerIn(page, 'asking').getByText('word').first().waitFor()
     release()
-    await answerIn(page, 'done').getByTestId('chat-cut').waitFor()
-    t.pass(`${protocol}: a reload misses the rest of a long text, and the page says so`)
+    await answerIn(page, 'done').waitFor()
+    t.equal(await page.getByTestId('chat-cut').count(), protocol === 'a2a' ? 0 : 1, `${protocol}: where the rest is missing the page says so`)
+    if (protocol === 'a2a') t.match(await page.getByTestId('chat-answer').last().textContent(), /end$/, 'it goes on after the last event')
     await page.getByTestId('chat-clear').click()
   }
 })
@@ -352,7 +353,7 @@ test('an agent of A2A that declines or waits for a sign-in is shown as that', { 
   for (const protocol of ['a2a', 'a2a-description']) {
     await ask(page, protocol, 'decline')
     await answerIn(page, 'failed').getByText('Not my job.').waitFor()
-    t.equal(await page.getByTestId('chat-problem').textContent(), 'The agent declined the task: Not my job.')
+    t.match(await page.getByTestId('chat-problem').textContent(), /^the agent declined the task: Not my job\.$/i)
     await page.getByTestId('chat-clear').click()
   }
   await ask(page, 'a2a', 'sign in')
@@ -418,11 +419,105 @@ test('a failure names the id under which the log has its cause', { skip: browser
 test('a history that the service refuses is named as the cause', { skip: browserMissing }, async t => {
   // 6 bytes of JSON for each character
   const before = (scope: FastifyInstance): void => { scope.addHook('onRoute', route => { route.bodyLimit = 1024 * 1024 }) }
-  const { page: url } = await startApp(t, async () => '\u0001'.repeat(200 * 1024), { before })
-  const page = await openPage(t, url, { allow: [/413/] })
+  const { page: url } = await startApp(t, async () => '\u0001'.repeat(200 * 1024), { before, keeps: false })
+  const page = await openPage(t, url, { allow: [/413/, /501/] })
   await ask(page, 'openai', 'first')
   await answerIn(page, 'done').waitFor()
   await ask(page, 'openai', 'second')
   await answerIn(page, 'failed').waitFor()
   t.match(await page.getByTestId('chat-problem').textContent(), /body is larger.*The earlier turns are sent with each question: start a new conversation\.$/)
+})
+
+test('the chat lists the stored conversations: one is opened, goes on over each protocol, stays with a reload, and is deleted', { skip: browserMissing }, async t => {
+  const { url: service, page: url } = await startApp(t, async (question, _vac, history) => ({ answer: `${history.length / 2} before ${question}` }))
+  const page = await openPage(t, url, { allow: [/404/] })
+  const titles = async (): Promise<string[]> => await page.getByTestId('stored-open').allTextContents()
+  await page.getByTestId('stored').getByText('None yet.').waitFor()
+  await ask(page, 'direct', 'tea')
+  await answerIn(page, 'done').getByText('0 before tea').waitFor()
+  await until(async () => (await titles()).join() === 'tea', 'the conversation is listed')
+  await page.getByTestId('chat-clear').click()
+  await ask(page, 'a2a', 'coffee')
+  await answerIn(page, 'done').getByText('0 before coffee').waitFor()
+  await until(async () => (await titles()).join() === 'coffee,tea', 'the newest is the first')
+  t.equal(await page.locator('[data-testid=stored-open][aria-current=true]').textContent(), 'coffee')
+
+  await page.getByTestId('stored-open').getByText('tea').press('Enter')
+  await answerIn(page, 'done').getByText('0 before tea').waitFor()
+  t.strictSame(await page.locator('.question').allTextContents(), ['tea'])
+  t.match(await page.getByTestId('chat-figures').textContent(), /^demo, done; total \S+ m?s$/)
+  for (const [index, protocol] of PROTOCOLS.entries()) {
+    await ask(page, protocol, protocol)
+    await answerIn(page, 'done').getByText(`${index + 1} before ${protocol}`, { exact: true }).waitFor()
+  }
+  await page.reload()
+  await ask(page, 'direct', 'again')
+  await answerIn(page, 'done').getByText('7 before again').waitFor()
+  await until(async () => (await titles()).join() === 'tea,coffee', 'the one that goes on is the first')
+  t.strictSame(await violationsOfThemes(page), [])
+  await page.setViewportSize({ width: 360, height: 640 })
+  await page.reload()
+  await page.getByTestId('stored').locator('summary').press('Enter')
+  await page.getByTestId('stored-delete').waitFor()
+  t.ok(await page.evaluate(() => { const { document } = globalThis as any; return document.documentElement.scrollWidth <= 360 }), '360 px suffice')
+
+  page.once('dialog', dialog => { dialog.accept('Green tea') })
+  await page.getByTestId('stored-rename').click()
+  await until(async () => (await titles()).includes('Green tea'), 'it has another title')
+  page.once('dialog', dialog => { dialog.dismiss() })
+  await page.getByTestId('stored-delete').click()
+  t.equal((await titles()).length, 2, 'a person can change her mind')
+  page.once('dialog', dialog => { dialog.accept() })
+  await page.getByTestId('stored-delete').click()
+  await until(async () => (await titles()).join() === 'coffee', 'it is deleted')
+  await page.getByTestId('chat-empty').waitFor()
+  const { conversations } = await (await fetch(`${service}/vac/demo/conversations`)).json() as { conversations: Array<{ id: string }> }
+  t.equal(conversations.length, 1)
+
+  // it is deleted elsewhere
+  const { id } = conversations[0]!
+  await fetch(`${service}/vac/demo/conversations/${id}`, { method: 'DELETE' })
+  await page.getByTestId('stored-open').click()
+  await page.getByTestId('stored-problem').waitFor()
+  t.equal((await titles()).length, 0)
+})
+
+test('a long list and a long conversation have further pages', { skip: browserMissing }, async t => {
+  const { url: service, page: url } = await startApp(t, async question => question)
+  const keep = async (title: string, count: number): Promise<void> => {
+    const turns = Array.from({ length: count }, (_, i) => ({ question: `question ${i}`, answer: `answer ${i}` }))
+    await fetch(`${service}/vac/demo/conversations`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ title, turns }) })
+  }
+  for (let i = 0; i < 51; i++) await keep(`short ${i}`, 1)
+  await keep('long', 203)
+  const page = await openPage(t, url)
+  await until(async () => await page.getByTestId('stored-open').count() === 50, 'the first page is listed')
+  await page.getByTestId('stored-more').click()
+  await until(async () => await page.getByTestId('stored-open').count() === 52, 'the second page follows')
+  t.equal(await page.getByTestId('stored-more').count(), 0)
+  await page.getByTestId('stored-open').getByText('long').click()
+  await until(async () => await page.getByTestId('chat-answer').count() === 200, 'the latest turns are shown')
+  await page.getByTestId('chat-earlier').click()
+  await until(async () => await page.getByTestId('chat-answer').count() === 203, 'the earlier ones come before them')
+  t.match(await page.locator('.question').first().textContent(), /^question 0$/)
+  t.equal(await page.getByTestId('chat-earlier').count(), 0)
+})
+
+test('where the service lists no conversations the page states why, and sends the earlier turns', { skip: browserMissing }, async t => {
+  const count: Interpreter = async (question, _vac, history) => `${history.length / 2} before ${question}`
+  const { page: url } = await startApp(t, count, { keeps: false })
+  const page = await openPage(t, url, { allow: [/501/] })
+  t.match(await page.getByTestId('stored-absent').textContent(), /^Conversations are not listed: .*createRuns\(\)/)
+  t.equal(await page.getByTestId('stored').count(), 0)
+  for (const [index, protocol] of PROTOCOLS.entries()) {
+    await ask(page, protocol, protocol)
+    await answerIn(page, 'done').getByText(`${index} before ${protocol}`, { exact: true }).waitFor()
+  }
+  const refused = await startApp(t, count, {
+    before: scope => {
+      scope.addHook('onRequest', async ({ url }, reply) => { if (url.includes('/conversations')) return await reply.code(401).send({ error: 'no token' }) })
+    }
+  })
+  const other = await openPage(t, refused.page, { allow: [/401/] })
+  await other.getByTestId('stored-absent').getByText('Conversations are not listed: no token: sign in again, or enter a token under Access').waitFor()
 })

@@ -127,7 +127,7 @@ test('a form of a tool checks, asks before it calls, and shows the result; a lin
 
 test('with hundreds of tools, a chosen tool shows its form at once, and resources and prompts are one step away', options, async t => {
   const { page: url } = await shared!
-  const page = await openPage(t, `${url}#/chat`, { viewport: { width: 1_280, height: 740 } })
+  const page = await openPage(t, `${url}#/chat`, { viewport: { width: 1_280, height: 740 }, allow: [/501/] })
   const named = (count: number, more: object): object[] => Array.from({ length: count }, (_, i) => ({ name: `many ${i + 1}`, description: '', server: 'many', ...more }))
   await page.route('**/mcp/tools', async route => { await route.fulfill({ json: { tools: named(314, { inputSchema: { type: 'object', properties: { text: { type: 'string' } } } }).reverse() } }) })
   await page.route('**/mcp/prompts', async route => { await route.fulfill({ json: { prompts: named(3, {}) } }) })
@@ -157,7 +157,7 @@ test('with hundreds of tools, a chosen tool shows its form at once, and resource
 
 test('a form has a select with titles, checks the chosen variant, and keeps a password out of the address', options, async t => {
   const { page: url } = await shared!
-  const page = await openPage(t, `${url}#/chat`)
+  const page = await openPage(t, `${url}#/chat`, { allow: [/501/] })
   const part = (name: string): object => ({ type: 'object', properties: { [name]: { type: 'string' } }, required: [name] })
   const inputSchema = { type: 'object', properties: { colour: { oneOf: [{ const: 'r', title: 'Red' }, { const: 'g', title: 'Green' }] }, who: { oneOf: [part('name'), part('id')] }, key: { type: 'string', format: 'password' } }, required: ['colour', 'who'] }
   await page.route('**/mcp/tools', async route => { await route.fulfill({ json: { tools: [{ name: 'paint', description: '', server: 'many', inputSchema }] } }) })
@@ -175,7 +175,7 @@ test('a form has a select with titles, checks the chosen variant, and keeps a pa
 
 test('what is typed into a form arrives, character by character', options, async t => {
   const { page: url } = await shared!
-  const page = await openPage(t, `${url}#/chat`)
+  const page = await openPage(t, `${url}#/chat`, { allow: [/501/] })
   const inputSchema = { type: 'object', properties: { text: { type: 'string' }, number: { type: 'number' }, list: { type: 'array', items: { type: 'number' } } } }
   await page.route('**/mcp/tools', async route => { await route.fulfill({ json: { tools: [{ name: 'type', description: '', server: 'many', inputSchema }] } }) })
   await page.goto(`${url}#/tools/many/type`)
@@ -221,7 +221,7 @@ test('the state of a server has stderr and a restart, and a resource shows text 
   await visitor.locator('[data-testid=server-odd][data-state=ready]').waitFor()
   t.equal(await visitor.locator('[data-testid^=restart-]').count(), 0, 'a caller behind a proxy has no right to restart')
 
-  const reader = await openPage(t, `${readerPage}#/tools/odd/echo`)
+  const reader = await openPage(t, `${readerPage}#/tools/odd/echo`, { allow: [/501/] })
   await reader.getByTestId('tool-read-only').waitFor()
   t.equal(await reader.getByTestId('tool-run').count() + await reader.getByTestId('restart-odd').count(), 0)
   const id = await ask('deploy')

@@ -56,9 +56,9 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
       t.equal(id, task!.id)
       t.ok(endedAt! >= createdAt)
     }
-    t.equal((await store.provideInput(' runs alice', which!.id, { parts: [{ type: 'text', text: 'that' }] }, {}, 'that')).outcome, 'accepted')
+    t.equal((await store.provideInput(' runs alice', which!.id, { parts: [{ type: 'text', text: 'that' }] }, {}, { question: 'that', files: [{ name: 'b' }] })).outcome, 'accepted')
     const [last, before] = await settled(talks, 5)
-    t.match(last, { number: 5, id: `${which!.id}-1`, question: 'that', state: 'completed', answer: 'which!' })
+    t.match(last, { number: 5, id: `${which!.id}-1`, question: 'that', files: [{ name: 'b' }], state: 'completed', answer: 'which!' })
     t.match(before, { question: 'which', state: 'input-required' })
     t.match(await talks.get(KEY), { id: 'chat', title: 'one', turnCount: 5, last: 5 })
     t.match(await talks.turnOf(which!.id, 1), { question: 'that', conversation: KEY })

@@ -173,6 +173,8 @@ export interface Asked {
   readonly vac: Vac
   readonly question: string
   readonly history: readonly ChatTurn[]
+  /** Files of the question, which its turn keeps. */
+  readonly files?: TurnQuestion['files'] | undefined
   /** Further fields for the interpreter. */
   readonly extra: Readonly<Record<string, unknown>>
   /** Total time for the interpreter, in ms. Default: that of the plugin. */
@@ -193,7 +195,10 @@ export interface Asked {
   readonly store?: boolean | undefined
   /** Answers 202 at once, where the plugin has runs; the answer is a run that goes on without its reader. */
   readonly background?: Background | undefined
-  /** An answer that is kept goes on when its reader leaves, and is cancelled after so long without one, in ms; Infinity: never. */
+  /**
+   * An answer that is kept goes on when its reader leaves, and is cancelled after so long without one, in ms. Infinity:
+   * it is never cancelled.
+   */
   readonly unreadMs?: number | undefined
   /** Takes the run that the answer is, before it is formatted: its id and its times are those of the answer. */
   readonly identify?: ((run: Run) => void) | undefined

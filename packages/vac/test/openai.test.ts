@@ -265,3 +265,27 @@ test('an interpreter takes what `takes` names, and reads it from extra.request',
   await taking.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload: { model: 'docs', messages: [user('q')], steps: 5 } })
   t.equal(seen.steps, 5, 'another value is')
 })
+
+test('sources with an address are annotations, of the message and of the last delta; others leave every byte as it was', async t => {
+  const text = 'Thirty days [1].'
+  let sources = [{ page_content: 'p', metadata: { url: 'https://shop.test/returns', title: 'Returns' } }, { page_content: 'q', metadata: { source: 'https://shop.test/news' } }]
+  const app = await makeApp(async function * () {
+    yield text
+    return { answer: text, source_documents: sources }
+  })
+  t.teardown(() => app.close())
+  const client = await clientFor(app)
+  const annotations = [
+    { type: 'url_citation', url_citation: { start_index: 12, end_index: 15, title: 'Returns', url: 'https://shop.test/returns' } },
+    { type: 'url_citation', url_citation: { start_index: 16, end_index: 16, title: 'https://shop.test/news', url: 'https://shop.test/news' } }
+  ]
+  const body = { model: 'docs', messages: [user('q')] }
+  t.strictSame((await client.chat.completions.create(body)).choices[0]?.message.annotations, annotations)
+  const deltas = []
+  for await (const { choices } of await client.chat.completions.create({ ...body, stream: true })) deltas.push(choices[0])
+  t.match(deltas.at(-1), { delta: { annotations }, finish_reason: 'stop' })
+  t.strictSame(deltas.flatMap(choice => Object.keys(choice?.delta ?? {})), ['role', 'content', 'content', 'annotations'])
+  t.strictSame((await client.chat.completions.stream(body).finalMessage()).annotations, annotations)
+  sources = [{ page_content: 'p', metadata: {} } as typeof sources[number]]
+  t.notHas((await client.chat.completions.create(body)).choices[0]?.message, 'annotations')
+})

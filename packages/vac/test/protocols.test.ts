@@ -5,6 +5,7 @@ import { PROTOCOLS, protocolPlugin, vacPlugin, type ChatProtocol } from '../src/
 import { pluginOf } from '../src/plugin.js'
 import { directPlugin } from '../src/plugins/direct.js'
 import { openaiPlugin } from '../src/plugins/openai.js'
+import { responsesPlugin } from '../src/plugins/responses.js'
 import { PROBES, questions, type Probe } from '../../../test/probes/index.mjs'
 import { until } from '../../../test/fixtures/until.js'
 import { open, text } from './fixtures/app.js'
@@ -68,7 +69,7 @@ test('failures before the first byte and after it have a code, and no text of th
     t.match(calls(), [fields], question)
     logged.length = 0
   }
-  for (const [question, vac, status, code] of [['early', 'docs', 500, 'VAC_INTERPRETER_FAILED'], ['x', 'dosc', 404, /VAC_NOT_FOUND|model_not_found/], ['late', 'docs', undefined, 'VAC_INTERPRETER_FAILED'], [' ', 'docs', 400, 'BAD_REQUEST']] as const) {
+  for (const [question, vac, status, code] of [['early', 'docs', 500, 'VAC_INTERPRETER_FAILED'], ['x', 'dosc', 404, /VAC_NOT_FOUND|model_not_found/], ['late', 'docs', undefined, 'VAC_INTERPRETER_FAILED'], [' ', 'docs', 400, /BAD_REQUEST|invalid_value/]] as const) {
     for (const [what, { path, body, headers }, probe] of questions(question, vac, probes)) {
       const response = await app.inject({ method: 'POST', url: path, payload: body, headers })
       if (status !== undefined) t.equal(response.statusCode, status, `${what}, ${question}`)
@@ -114,14 +115,16 @@ test('a client that disconnects aborts the interpreter, and the end of the appli
   }
 })
 
-test('keep_alive of each protocol sends comments in its event streams, and 0 sends none', async t => {
+test('keep_alive of each protocol sends comments or events in its event streams, and 0 sends none', async t => {
   let release = (): void => {}
-  for (const [keepAlive, comments] of [[0.1, /^: keep-alive\n/], [0, /^(?!:)/]] as const) {
+  for (const [keepAlive, isSent] of [[0.1, true], [0, false]] as const) {
     const app = await serve(async () => { await new Promise<void>(resolve => { release = resolve; setTimeout(resolve, 250) }); return 'late' }, { keep_alive: keepAlive })
     t.teardown(() => { release(); return app.close() })
     for (const [what, { path, body, headers }] of questions('x', 'docs', probes)) {
       if (!what.endsWith('events')) continue
-      t.match((await app.inject({ method: 'POST', url: path, payload: body, headers })).body, comments, `${what}, ${keepAlive}`)
+      const { body: sent } = await app.inject({ method: 'POST', url: path, payload: body, headers })
+      // readers of responses do not see comments: they get the last state again
+      t.equal(/^: keep-alive\n/.test(sent) || (sent.match(/^event: response.in_progress$/gm) ?? []).length > 1, isSent, `${what}, ${keepAlive}`)
     }
   }
 })
@@ -156,10 +159,23 @@ test('protocols are chosen by name, with options, and mistakes are named', async
   t.equal(await routesOf(vacPlugin as never, { protocols: ['direct', 'openai'] }), await routesOf(vacPlugin as never, {}))
   t.equal(await routesOf(vacPlugin as never, { protocols: ['direct'] }), await routesOf(directPlugin as never, { keep_alive: 3 }))
   t.equal(await routesOf(vacPlugin as never, { protocols: ['openai'] }), await routesOf(openaiPlugin as never, {}))
+  t.equal(await routesOf(vacPlugin as never, { protocols: ['responses'] }), await routesOf(responsesPlugin as never, {}))
   for (const [plugin, options, message] of [
     [vacPlugin, { protocols: ['opnai'] }, /no protocol "opnai"; did you mean "openai"/], [vacPlugin, { protocols: ['__proto__'] }, /no protocol "__proto__"/], [vacPlugin, { protocols: [7] }, /no protocol "7"/],
     [vacPlugin, { protocols: ['direct', 'direct'] }, /direct is in the list twice/], [vacPlugin, { protocols: ['direct'], openai: false }, /not both/],
     [vacPlugin, { protocols: [['openai', { keep_alive: 4000 }]] }, /openai\/keep_alive: expected number/], [vacPlugin, { protocols: [['openai', { x: 1 }]] }, /openai\/x/], [vacPlugin, { protocols: [['openai', null]] }, /openai: expected object/],
     [openaiPlugin, { keep_alive: '7' }, /openai\/keep_alive/], [openaiPlugin, { protocols: ['direct'] }, /the plugin of openai has no option "protocols"/]
   ] as const) await t.rejects(routesOf(plugin as never, options), { code: 'VAC_PLUGIN_OPTIONS', message }, JSON.stringify(options))
+})
+
+test('plugins with the same prefix answer unknown paths together', async t => {
+  const app = await serve(question => question)
+  t.teardown(() => app.close())
+  const refused = async (method: 'GET' | 'PUT', url: string): Promise<unknown[]> => {
+    const { statusCode, headers: { allow }, body } = await app.inject({ method, url })
+    return [statusCode, allow, body]
+  }
+  t.match(await refused('GET', '/openai/v1/nothing'), [404, undefined, /GET \/openai\/v1\/models.*POST \/openai\/v1\/responses/])
+  t.match(await refused('PUT', '/openai/v1/models'), [405, /GET/])
+  t.match(await refused('PUT', '/openai/v1/responses'), [405, 'POST'])
 })

@@ -44,7 +44,8 @@ async function serve (answer: Pick<Answer, 'answer' | 'source_documents'>, { doc
   const vacs = createVacs({ vacs: ['docs', 'other', 'bare'], streamInterpreter: async function * () { yield * [] }, parts: { docs: { memory }, other: { memory } } })
   const plugin = only ? protocolPlugin(citing(answer)) : pluginOf({ direct, citing: citing(answer) })
   const protocols = only ? {} : { protocols: ['direct', 'citing'] as unknown as NonNullable<VacPluginOptions['protocols']> }
-  await app.register(plugin as typeof vacPlugin, { vacs, prefix, ...protocols, ...options } as VacPluginOptions)
+  const registered: VacPluginOptions & { readonly prefix: string } = { vacs, prefix, ...protocols, ...options }
+  await app.register(plugin as typeof vacPlugin, registered)
   return app
 }
 
@@ -109,7 +110,7 @@ test('an address shows the passage where it is now, and states that its document
   t.teardown(() => app.close())
   const [returns, report, rules, gone] = (await citationsOf(app)).map(({ url }) => pathOf(url))
   const read = async (path: string | undefined): Promise<unknown> => (await app.inject(path!)).json()
-  const shown = { source: 'shop/returns.md', title: 'returns.md', place: 'line 3', lines: '3', text: 'You can return shoes within 30 days.', media_type: 'text/markdown', changed: false }
+  const shown = { source: 'shop/returns.md', title: 'returns.md', heading: 'Returns', place: 'line 3', lines: '3', text: 'You can return shoes within 30 days.', media_type: 'text/markdown', changed: false }
   t.strictSame(await read(returns), shown)
   t.match(await read(report), { place: 'page 2', lines: '3-4', text: 'Sales have grown.\nA lot.', changed: false })
   const other = await read(rules)
@@ -168,4 +169,83 @@ test('with authentication an address opens without a caller, for a time and for 
   t.equal(bodies.size, 1, [...bodies].join('\n'))
   t.match([...bodies][0], '"SOURCE_NOT_FOUND"')
   t.equal((await app.inject({ url: `/vac/docs/sources/${seals.sign(value, { passage: 'docs' }, 60_000)}` })).statusCode, 200, 'the key is that of the option')
+})
+
+/** The page of the only citation, and what it may load. */
+async function pageOf (documents: Record<string, string>, cited: SourceDocument, accept = 'text/html,application/xhtml+xml,*/*;q=0.8') {
+  const app = await serve({ answer: '[1]', source_documents: [cited] }, { documents })
+  const response = await app.inject({ url: pathOf((await citationsOf(app))[0]!.url), headers: { accept } })
+  await app.close()
+  return response
+}
+
+test('a browser gets a page with the cited lines marked, and other clients get JSON', async t => {
+  const { body, headers } = await pageOf({ 'shop/returns.md': RETURNS }, RETURN)
+  t.equal(headers['content-type'], 'text/html; charset=utf-8')
+  t.match(headers, { 'cache-control': 'private', vary: /accept/, 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' })
+  t.match(headers['content-security-policy'], /^default-src 'none'; style-src 'sha256-[\w+/]+=*';/)
+  t.match(body, '<p id="cited" class="cited">You can return shoes within 30 days.</p>')
+  t.match(body, '<h2>Returns</h2>')
+  t.equal(body.match(/class="cited"/g)?.length, 1)
+  for (const accept of ['application/json', '*/*', 'text/html;q=0.5, application/json', 'image/png']) {
+    t.equal((await pageOf({ 'shop/returns.md': RETURNS }, RETURN, accept)).headers['content-type'], 'application/json; charset=utf-8', accept)
+  }
+  const app = await serve({ answer: '[1]', source_documents: [RETURN] })
+  t.teardown(() => app.close())
+  const url = pathOf((await citationsOf(app))[0]!.url)
+  const head = await app.inject({ method: 'HEAD', url, headers: { accept: 'text/html' } })
+  t.strictSame([head.statusCode, head.body, head.headers['content-length']], [200, '', String(Buffer.byteLength(body))])
+  t.equal((await app.inject({ method: 'POST', url, payload: {} })).statusCode, 405)
+})
+
+test('Markdown is rendered: headings, lists, tables, code, quotes and links, and other text in its lines', async t => {
+  const markdown = ['# A', '', '- one', '  - two **bold `c`**', '1. three', 'goes on', '', '| a | b |', '| - | - |', '| 1 | x\\|y |', '', '```js', 'if (a < b)', '```', '', '> quoted', '', '---', '', '[site](https://x.test/?a=1&b "t"), [here](other.md), ![logo](https://x.test/logo.png), <https://y.test>', '', 'Last *word*'].join('\n')
+  const { body } = await pageOf({ 'a.md': markdown }, source('1 x|y\n\nif (a < b)', { source: 'a.md', lines: '10-13' }))
+  for (const part of [
+    '<div class="item in0"><p><span>•</span> one</p></div>', '<div class="item in1"><p><span>•</span> two <strong>bold <code>c</code></strong></p>', '<span>1.</span> three\ngoes on', '<th>a</th><th>b</th>',
+    '<tr id="cited" class="cited"><td>1</td><td>x|y</td></tr>', '<pre><code><mark class="cited">if (a &lt; b)</mark></code></pre>', '<blockquote><div><p>quoted</p></div></blockquote>', '<hr>',
+    '<a href="https://x.test/?a=1&amp;b" rel="noopener noreferrer">site</a>, here, <em>[image: logo]</em>, <a href="https://y.test/" rel="noopener noreferrer">https://y.test</a>', 'Last <em>word</em>'
+  ]) t.ok(body.includes(part), `${part}\n${body}`)
+  const plain = await pageOf({ 'a.txt': 'one\n**two** <b>\nthree' }, source('two b', { source: 'a.txt', lines: '2' }))
+  t.ok(plain.body.includes('<pre>one\n<mark id="cited" class="cited">**two** &lt;b&gt;</mark>\nthree</pre>'), plain.body)
+  t.ok(plain.body.includes('a.txt, line 2'))
+})
+
+test('nothing of a document or of its name runs or is loaded', async t => {
+  const attacks = [
+    '<script>alert(1)</script>', '<img src=x onerror=alert(1)>', '[x](javascript:alert(1))', '[x](JaVaScRiPt:alert`1`)', '[x](data:text/html,<script>)', '![x](https://evil.test/a.png)', '<https://x.test/"onmouseover="alert(1)>',
+    '[a"b](https://x.test/"><script>)', '`<script>`', '**<svg onload=alert(1)>**', '# <iframe src=//evil.test>', '> <style>*{}</style>', '| <b> | x |\n| - | - |\n| <script> | y |', '- <object>', '```"><script>\n</code></pre><script>\n```', '<!--', '[x](vbscript:x)', '[x](//evil.test)', "<a href='x'>"
+  ]
+  for (const mediaName of ['<script>.md', '"><img src=x>.txt']) {
+    const { body } = await pageOf({ [mediaName]: attacks.join('\n\n') }, source('x', { source: mediaName, lines: '1-99', heading: '<script>' }))
+    const [, content] = body.split('</style>')
+    const tags = [...content!.matchAll(/<([a-z]\w*)/g)].map(([, tag]) => tag!)
+    const allowed = ['a', 'body', 'blockquote', 'code', 'div', 'em', 'h1', 'h2', 'header', 'hr', 'main', 'mark', 'p', 'pre', 'span', 'strong', 'table', 'tbody', 'td', 'th', 'thead', 'tr']
+    t.strictSame(tags.filter(tag => !allowed.includes(tag)), [], body)
+    t.notMatch(content, /<[^>]*\s(?:on\w+|src|style)=/)
+    for (const [, href] of content!.matchAll(/href="([^"]*)"/g)) t.match(href, /^(?:https?:\/\/|mailto:|#cited$)/)
+    t.notMatch(body.split('<style>')[0], '<script')
+  }
+})
+
+test('a large document is shown around the passage, and the page states what is left out', async t => {
+  const lines = Array.from({ length: 50_000 }, (_, i) => `Line ${i + 1}.`)
+  const { body } = await pageOf({ 'a.txt': lines.join('\n') }, source('Line 30000.', { source: 'a.txt', lines: '30000' }))
+  t.match(body, 'Lines 1 to 29899 are left out.')
+  t.match(body, 'Lines 30101 to 50000 are left out.')
+  t.match(body, '<mark id="cited" class="cited">Line 30000.</mark>')
+  t.ok(body.length < 20_000, String(body.length))
+  const inCode = ['```', ...lines, '# not a heading', '```', '', 'Cited.'].join('\n')
+  const fenced = await pageOf({ 'a.md': inCode }, source('Cited.', { source: 'a.md', lines: '50005' }))
+  t.ok(fenced.body.includes('# not a heading</code></pre>'), 'the window begins in code')
+  for (const unit of ['<!--', '](', '[', '`', '**', '![', '*a', '> ', '| ', '- ', '<http://', ' #']) {
+    const hostile = await pageOf({ 'a.md': unit.repeat(200_000) }, source('x', { source: 'a.md', lines: '1' }))
+    t.ok(hostile.body.length < 100_000, unit)
+    const wide = await pageOf({ 'a.md': `${unit.repeat(900)}\n`.repeat(2_000) }, source('x'.repeat(200), { source: 'a.md', lines: '900' }))
+    t.equal(wide.statusCode, 200, unit)
+  }
+  const changed = await pageOf({ 'a.txt': 'other' }, source('x', { source: 'a.txt', lines: '1' }))
+  t.match(changed.body, 'The document has changed since it was cited. The marked lines may be others.')
+  const other = await pageOf({ 'a.pdf': 'other' }, source('x', { source: 'a.pdf', page: '1' }))
+  t.match(other.body, 'The cited passage is not marked')
 })

@@ -126,7 +126,7 @@ export const ServiceConfig = Type.Object({
     description: 'an error that an interpreter throws outside of its call: `fail` (default) fails the call, `end` ends the process'
   })),
   state_key: Type.Optional(Type.String({
-    description: 'signs state of MCP that clients keep, 32 bytes or more; replicas need the same; default: a key in the database'
+    description: 'signs state of MCP that clients keep, and the addresses of citations where callers are authenticated, 32 bytes or more; replicas need the same; default: a key in the database, without one a key that ends with the process'
   })),
   auth: Type.Optional(AuthConfig),
   trusted_proxies: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {

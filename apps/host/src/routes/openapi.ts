@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 type Json = Record<string, unknown>
 
 /** Routes that need no credentials. */
-const OPEN = /^\/(?:health$|\.well-known\/|a2a\/vacs\/[^/]+\/\.well-known\/|playground)/
+const OPEN = /^\/(?:health$|vac\/[^/]+\/sources\/|\.well-known\/|a2a\/vacs\/[^/]+\/\.well-known\/|playground)/
 
 /** Collects the routes that are registered after it, and serves them as OpenAPI 3.1 at GET /openapi.json. */
 export async function registerOpenApi (app: FastifyInstance, version: string, authenticate: Authenticate | undefined): Promise<void> {
@@ -30,11 +30,21 @@ export async function registerOpenApi (app: FastifyInstance, version: string, au
 /** The OpenAPI document of an app that is ready. */
 export function openApiOf (app: FastifyInstance): Json {
   const document = hoistSchemas(app.swagger() as unknown as Json)
-  for (const [path, operations] of Object.entries(document.paths as Record<string, Record<string, Json>>)) {
+  const paths = Object.entries(document.paths as Record<string, Record<string, Json>>).map(nameRest)
+  for (const [path, operations] of paths) {
     if (!OPEN.test(path)) continue
     for (const operation of Object.values(operations)) if (document.security !== undefined) operation.security = []
   }
-  return document
+  return { ...document, paths: Object.fromEntries(paths) }
+}
+
+/** The rest of a path is `*` for Fastify; generated clients need a name. */
+function nameRest ([path, operations]: [string, Record<string, Json>]): [string, Record<string, Json>] {
+  if (!path.endsWith('{*}')) return [path, operations]
+  for (const { parameters = [] } of Object.values(operations)) {
+    for (const parameter of parameters as Json[]) if (parameter.name === '*') parameter.name = 'id'
+  }
+  return [path.replace('{*}', '{id}'), operations]
 }
 
 /** Moves schemas with a `title` to `components`: generated clients then have one type for each, not one per use. */

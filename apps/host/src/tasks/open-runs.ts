@@ -48,6 +48,8 @@ function openedLater (open: () => Promise<OwnRuns>, keeps: boolean): OwnRuns {
     cancel: async (...args) => await (await opened()).cancel(...args),
     delete: async (...args) => { await (await opened()).delete(...args) },
     continue: async (...args) => await (await opened()).continue(...args),
+    beginTurn: async (...args) => await (await opened()).beginTurn(...args),
+    answeredTurn: async (...args) => await (await opened()).answeredTurn(...args),
     conversations: keeps ? forwardTo(async () => (await opened()).conversations!) : undefined,
     stop: async () => { await (await opening)?.stop() }
   }

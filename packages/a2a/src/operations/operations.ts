@@ -173,7 +173,7 @@ export class Operations {
       checkMediaTypes(message.parts, inputModes)
       const { skill, input } = chooseSkill(vacs, defaultVac, tenant, message)
       const { contextId } = message
-      const { turn, metadata: ofTurn } = await turns.of(runCallerOf(request, caller), skill, input, contextId)
+      const { turn, metadata: ofTurn } = await turns.of(runCallerOf(request, caller), skill, input, contextId, messageOf(message))
       const metadata = Object.assign({ requestId: request.id }, ofTurn,
         { caller: callerFields(caller) }, stepFields(skill, asksForSteps(message.metadata, send.metadata), request, caller), traceLinks(message.metadata, send.metadata))
       const task = { skill: skill.name, input, contextId, metadata, message: messageOf(message), idempotencyKey: key, turn }

@@ -1,7 +1,7 @@
 import type { Conversations, RunCaller } from '@polyvac/core'
 import { questionOf, type ExposedVacs, type QueryInput, type Skill } from '@polyvac/core/plugin'
 import { taskTurn, type CallerTasks, type TaskTurn } from '@polyvac/runs'
-import type { TaskStore } from '@polyvac/tasks'
+import type { TaskStore, UserMessage } from '@polyvac/tasks'
 import { InvalidParamsError } from '../errors.js'
 
 export interface TaskTurnsOptions {
@@ -24,12 +24,12 @@ export class TaskTurns {
    * A turn of the conversation `contextId`, or of one that begins; nothing for a search.
    * @throws CONVERSATION_NOT_FOUND, A2A_INVALID_PARAMS
    */
-  async of (caller: RunCaller, { kind, name, vac }: Skill, input: unknown, contextId: string | undefined): Promise<TaskTurn> {
+  async of (caller: RunCaller, { kind, name, vac }: Skill, input: unknown, contextId: string | undefined, message?: UserMessage): Promise<TaskTurn> {
     if (kind === 'memory') return { metadata: {} }
     const { question, history: sent } = questionOf(input as QueryInput)
     if (contextId !== undefined && sent.length > 0) {
       throw new InvalidParamsError('chat_history is ambiguous next to contextId, whose turns are the history; leave one of them out')
     }
-    return await taskTurn(this.#options, caller, { vac, skill: name, question, sent, contextId })
+    return await taskTurn(this.#options, caller, { vac, skill: name, question, message, sent, contextId })
   }
 }

@@ -1,6 +1,6 @@
 import type { RunCaller, RunState } from './run-caller.js'
 import type { SourceDocument } from './schemas.js'
-import type { Step, StepOf } from './step.js'
+import type { Step, StepOf, StepView } from './step.js'
 import type { Answer, ChatTurn } from './vac.js'
 
 /** A conversation of one owner with one VAC, as its caller reads it. Times are milliseconds since 1970. */
@@ -14,6 +14,12 @@ export interface ConversationHead {
   readonly turnCount: number
 }
 
+/** A file of a turn. */
+export type TurnFile = StepOf<'file'>['file'] & {
+  /** Present where it came with the question. */
+  readonly role?: 'user'
+}
+
 /** A question with its answer. */
 export interface ConversationTurn {
   readonly id: string
@@ -23,7 +29,8 @@ export interface ConversationTurn {
   readonly sourceDocuments: readonly SourceDocument[]
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   readonly steps: readonly Step[]
-  readonly files: readonly StepOf<'file'>['file'][]
+  /** Those of the question, then those of the answer. One too large to be kept has neither `url` nor `bytes`. */
+  readonly files: readonly TurnFile[]
   readonly state: RunState
   readonly createdAt: number
   /** From the question to the answer, in ms. */
@@ -50,6 +57,8 @@ export interface ConversationExport {
 export interface TurnQuestion {
   readonly vac: string
   readonly question: string
+  /** What came with the question. */
+  readonly files?: readonly StepOf<'file'>['file'][] | undefined
   /** The conversation that the caller names; undefined begins one. */
   readonly conversation?: string | undefined
   /** What the client has sent before the question: a conversation that begins with it has its turns. */
@@ -72,6 +81,7 @@ export interface TurnPlace {
   readonly vac: string
   readonly conversation: string
   readonly question: string
+  readonly files?: readonly StepOf<'file'>['file'][] | undefined
   /** The number of a stored turn: it and the later ones are dropped for the question. */
   readonly from?: number | undefined
   /** The tasks of those turns. */
@@ -92,6 +102,28 @@ export interface TurnTask {
   readonly id: string
   readonly turn: number
   readonly attempt: number
+}
+
+/** What a task is created with to be a turn: the store takes it with the task. */
+export interface BegunTurn {
+  readonly turn: TurnPlace
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+/** The turn of a conversation that an attempt at a task answers. For a task that is not a turn they do nothing. */
+export interface AnsweredTurn {
+  /** What it keeps of steps; undefined: none. */
+  readonly steps: StepView | undefined
+  /** What was said before; undefined where nothing is stored, and the history that was sent counts. */
+  history (): Promise<TurnHistory | undefined>
+  /** Adds a step of the answer. */
+  add (step: Step): void
+  /** The answer with the number of turns that its interpreter did not get. */
+  withHistory (answer: Answer): Answer
+  /** Keeps the answer. Call it before the update that ends the task. */
+  answer (answer: Answer): Promise<void>
+  /** The same for a failure, as its caller may read it. */
+  fail (error: { readonly code: string, readonly message: string }): Promise<void>
 }
 
 /** What was said before a question, as interpreters get it. */

@@ -1,5 +1,5 @@
 import type { AbortSignalLike } from '../basics/light-abort.js'
-import type { Conversations } from './conversations.js'
+import type { AnsweredTurn, BegunTurn, Conversations, TurnQuestion, TurnTask } from './conversations.js'
 import type { RunCaller, RunState } from './run-caller.js'
 import type { StepView } from './step.js'
 import type { Answer, ChatTurn, Chunk, Vac } from './vac.js'
@@ -30,6 +30,8 @@ export interface Run {
 export interface NewRun {
   readonly vac: Vac
   readonly question: string
+  /** Files of the question, which its turn keeps. The interpreter gets those in `extra`. */
+  readonly files?: TurnQuestion['files'] | undefined
   readonly history: readonly ChatTurn[]
   readonly extra: Readonly<Record<string, unknown>>
   /** The protocol of the question. */
@@ -50,8 +52,8 @@ export interface NewRun {
   readonly store?: boolean | undefined
   /**
    * The answer that the question follows. Its conversation goes on, or, where that has later turns, a new one begins
-   * with a copy of the turns until then. `history` comes after them. A run that asks back there gets the question as the
-   * reply. @throws RUN_NOT_FOUND
+   * with a copy of the turns until then. `history` comes after them. A run that asks back there gets the question as
+   * the reply. @throws RUN_NOT_FOUND
    */
   readonly previous?: RunTurn | undefined
   /** What its protocol keeps of the question, any JSON value. */
@@ -127,4 +129,11 @@ export interface Runs {
   delete (caller: RunCaller, vac: string | undefined, id: string): Promise<void>
   /** Answers the question of a run that asks back; its next turn begins. @throws RUN_NOT_WAITING (409) */
   continue (caller: RunCaller, vac: string | undefined, id: string, text: string): Promise<Run>
+  /**
+   * Makes a question that the task of another plugin answers a turn of the conversation that its caller names.
+   * @throws CONVERSATION_NOT_FOUND (404), CONVERSATIONS_NOT_KEPT (501)
+   */
+  beginTurn (caller: RunCaller, question: Pick<NewRun, 'vac' | 'question'> & { readonly conversation: string }): Promise<BegunTurn>
+  /** The turn that an attempt at such a task answers. @param metadata of the task */
+  answeredTurn (task: TurnTask, metadata: Readonly<Record<string, unknown>>): Promise<AnsweredTurn>
 }

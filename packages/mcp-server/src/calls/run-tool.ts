@@ -1,7 +1,7 @@
 import { isRecord, traceTool } from '@polyvac/core/plugin'
 import type { Entry } from '../lists/catalog.js'
 import type { Params } from '../protocol/rpc.js'
-import type { CallContext, ToolDefinition, ToolResult } from '../tool-source.js'
+import type { CallContext, TaskBeginning, ToolDefinition, ToolResult } from '../tool-source.js'
 import { failureText, protocolError, type FailedCall } from './failures.js'
 
 /** A call with what the answer to its failure needs. */
@@ -30,6 +30,14 @@ export async function prepareArguments (
   if (source.prepare === undefined) return { args }
   const prepared = await resultOf(call, name, async () => ({ args: await source.prepare?.(name, args, call) ?? args }))
   return 'args' in prepared ? prepared : { failed: prepared }
+}
+
+/** What the source adds to the task of a call, or its refusal as a result. */
+export async function beginTask (
+  { nameAtSource: name, source }: Entry<ToolDefinition>, args: Params, call: ToolCall
+): Promise<{ readonly task: TaskBeginning } | { readonly failed: ToolResult }> {
+  const begun = await resultOf(call, name, async () => await source.beginTask?.(name, args, call) ?? {})
+  return 'content' in begun ? { failed: begun } : { task: begun }
 }
 
 export function failedResult (text: string): ToolResult {

@@ -3,7 +3,7 @@ import { declaresTasks, features, fitToolResult } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import type { Call } from '../calls/call.js'
 import { failureText } from '../calls/failures.js'
-import { failedResult, prepareArguments, runTool } from '../calls/run-tool.js'
+import { beginTask, failedResult, prepareArguments, runTool } from '../calls/run-tool.js'
 import type { McpContext } from '../context.js'
 import { invalidResult } from '../protocol/result-json.js'
 import { invalidParams, methodNotFound, type Json } from '../protocol/rpc.js'
@@ -29,7 +29,9 @@ export async function callTool (server: McpContext, call: Call): Promise<Json> {
   const prepared = await prepareArguments(entry, args, call)
   if ('failed' in prepared) return resultText(server, call, prepared.failed, entry.definition)
   if (becomesTask && server.tasks !== undefined) {
-    return taskText(server, call, await server.tasks.create(call, name, prepared.args))
+    const begun = await beginTask(entry, prepared.args, call)
+    if ('failed' in begun) return resultText(server, call, begun.failed, entry.definition)
+    return taskText(server, call, await server.tasks.create(call, name, prepared.args, begun.task))
   }
   const result = await runTool(entry, prepared.args, call)
   try {

@@ -1,12 +1,12 @@
-import type { Answer, ChatTurn, Progress, Runs, Step, StepView, Vac } from '@polyvac/core'
+import type { Answer, AnsweredTurn, ChatTurn, Progress, Runs, Step, StepView, Vac } from '@polyvac/core'
 import {
   askedBack, CallRecord, encodeChunk, placedMemory, queryResult, questionOf, searchMemory, skillFailure, sourceLines, stepsFor, streamResult, streamSettings, usageOf,
   type ByKind, type MemorySearchInput, type MemorySearchResult, type PlacedCall, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import { STEPS, USAGE } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
-import type { CallContext, ToolResult as Result } from '../tool-source.js'
-import { askInConversation, conversationProblem } from './vac-conversation.js'
+import type { CallContext, TaskBeginning, ToolResult as Result } from '../tool-source.js'
+import { askInConversation, beginTurn, conversationProblem } from './vac-conversation.js'
 import { askForReply, canReply, readTurns } from './vac-dialogue.js'
 import { VacProgress } from './vac-progress.js'
 import { sourceLinks } from './vac-uri.js'
@@ -24,13 +24,16 @@ export interface SkillOptions {
 /** Calls a skill of a VAC. A failure of the interpreter is a result with `isError`: code, reason and remedy. */
 export async function callSkill (skill: Skill, args: Args, context: CallContext, { timeoutMs, runs }: SkillOptions): Promise<Result> {
   const { name } = skill.vac
+  const { task, principal } = context
+  const isInConversation = skill.kind !== 'memory' && args.conversation_id !== undefined
   // the run has a record
-  if (skill.kind !== 'memory' && args.conversation_id !== undefined) return await answerInConversation(skill, args as QueryInput & StreamInput, context, { timeoutMs, runs })
-  const record = new CallRecord({ vac: name, protocol: 'mcp', skill: skill.kind, principal: context.principal }, context.log)
+  if (isInConversation && task === undefined) return await answerInConversation(skill, args as QueryInput & StreamInput, context, { timeoutMs, runs })
+  const turn = isInConversation && task !== undefined ? await runs?.answeredTurn(task, task.metadata) : undefined
+  const record = new CallRecord({ vac: name, protocol: 'mcp', skill: skill.kind, principal, taskId: task?.id, attempt: task?.attempt }, context.log)
   try {
     const result = skill.kind === 'memory'
       ? await search(skill, args as MemorySearchInput, context, timeoutMs)
-      : await converse(skill, args as QueryInput & StreamInput, context, timeoutMs, record)
+      : await converse(skill, args as QueryInput & StreamInput, context, timeoutMs, record, turn)
     record.outcome = result.isError === true ? 'failed' : 'completed'
     return result
   } finally {
@@ -38,19 +41,40 @@ export async function callSkill (skill: Skill, args: Args, context: CallContext,
   }
 }
 
-/** Asks the VAC, and again with the caller's reply whenever it asks back. */
+/** The turn that the question of a call which becomes a task is; a result refuses it. */
+export async function beginTask (skill: Skill, args: Args, context: CallContext, runs: Runs | undefined): Promise<TaskBeginning | Result> {
+  const { conversation_id: conversation } = args
+  if (skill.kind === 'memory' || conversation === undefined) return {}
+  const asked = { ...questionOf(args as QueryInput & StreamInput), conversation: conversation as string }
+  const problem = conversationProblem(runs, skill, asked)
+  if (problem !== undefined) return failed(problem)
+  try {
+    return await beginTurn(runs!, skill, asked, context)
+  } catch (err) {
+    return failure(err, skill, context)
+  }
+}
+
+/** Asks the VAC, and again with the caller's reply whenever it asks back; in a conversation the reply is a call. */
 async function converse (
-  skill: Skill, args: QueryInput & StreamInput, context: CallContext, defaultMs: number, record: CallRecord
+  skill: Skill, args: QueryInput & StreamInput, context: CallContext, defaultMs: number, record: CallRecord, turn: AnsweredTurn | undefined
 ): Promise<Result> {
-  const { signal, log, principal, place } = context
-  const { question, history, extra } = questionOf(args)
+  const { signal, log, principal, place, task } = context
+  const { question, history: sent, extra: { conversation_id: named, ...given } } = questionOf(args)
+  const conversation = task?.contextId ?? String(named)
+  const extra = turn === undefined ? given : { ...given, taskId: task?.id, attempt: task?.attempt, conversation }
+  const history = (await turn?.history())?.turns ?? sent
   const timeoutMs = timeoutOf(skill, args, defaultMs)
   const progress = new VacProgress(context)
   const onProgress = (report: Progress): void => { progress.report(report)?.catch(() => {}) }
-  const onStep = (step: Step): void => { progress.step(step)?.catch(() => {}) }
-  const steps = stepsOf(skill.vac, context)
+  const takeStep = (step: Step): Promise<void> | undefined => {
+    turn?.add(step)
+    return progress.step(step)
+  }
+  const onStep = (step: Step): void => { takeStep(step)?.catch(() => {}) }
+  const steps = stepsOf(skill.vac, context) ?? turn?.steps
   const call = { extra, signal, timeoutMs, log, principal, onProgress, onStep, steps, protocol: 'mcp' as const, place }
-  const run = skill.kind === 'stream' ? streamer(skill, progress, record) : async (call: PlacedCall) => record.answered(await skill.vac.ask(call))
+  const run = skill.kind === 'stream' ? streamer(skill, progress, takeStep, record) : async (call: PlacedCall) => record.answered(await skill.vac.ask(call))
   let turns: readonly ChatTurn[] = readTurns(context)
   for (;;) {
     if (turns.length > 0) {
@@ -63,7 +87,14 @@ async function converse (
     try {
       answer = await run({ ...call, question: last, history: [...history, ...turns.slice(0, -1)] })
     } catch (err) {
-      return failure(err, skill, context)
+      const problem = problemOf(err, skill, context)
+      await turn?.fail(problem)
+      return failed(problem)
+    }
+    if (turn !== undefined) {
+      answer = turn.withHistory(answer)
+      await turn.answer(answer)
+      return conversationResult(skill, answer, String(named), conversation)
     }
     const asked = askedBack(answer)
     // a user signs in elsewhere: credentials must not come as a reply
@@ -79,24 +110,30 @@ async function answerInConversation (skill: Skill, args: QueryInput & StreamInpu
   const { question, history, extra: { conversation_id: conversation, ...extra } } = questionOf(args)
   const steps = stepsOf(skill.vac, context)
   const asked = { conversation: conversation as string, question, history, extra, timeoutMs: timeoutOf(skill, args, timeoutMs), steps }
-  const problem = conversationProblem(runs, skill, asked, context)
+  const problem = conversationProblem(runs, skill, asked)
   if (problem !== undefined) return failed(problem)
   try {
     const { answer, conversation: id } = await askInConversation(runs!, skill, asked, context, new VacProgress(context))
-    const { content, structuredContent, ...result } = resultOf(skill, answer, true)
-    // models may read the text only
-    const next = id === conversation ? [] : [{ type: 'text', text: `(conversation_id of the next question: ${id})` }]
-    return { ...result, content: [...content, ...next], structuredContent: { ...structuredContent as object, conversation_id: id } }
+    return conversationResult(skill, answer, asked.conversation, id)
   } catch (err) {
     return failure(err, skill, context)
   }
 }
 
+/** @param named the id that the caller sent @param id that of the conversation */
+function conversationResult (skill: Skill, answer: Answer, named: string, id: string): Result {
+  const { content, structuredContent, ...result } = resultOf(skill, answer, true)
+  // models may read the text only
+  const next = id === named ? [] : [{ type: 'text', text: `(conversation_id of the next question: ${id})` }]
+  return { ...result, content: [...content, ...next], structuredContent: { ...structuredContent as object, conversation_id: id } }
+}
+
 /** Asks for a stream and sends its text as progress. A caller that reads slowly slows the interpreter down. */
-function streamer ({ vac }: Skill, progress: VacProgress, record: CallRecord): (call: PlacedCall) => Promise<Answer> {
+function streamer (
+  { vac }: Skill, progress: VacProgress, step: (step: Step) => Promise<void> | undefined, record: CallRecord
+): (call: PlacedCall) => Promise<Answer> {
   return async call => {
     let answer: Answer | undefined
-    const step = (step: Step): Promise<void> | undefined => progress.step(step)
     const table: ByKind<Promise<void> | undefined> = {
       text: text => progress.text(text),
       // clients join the messages of this tool to the text, so what an interpreter reports has none
@@ -183,12 +220,14 @@ function declined ({ vac }: Skill, turns: readonly ChatTurn[]): Result {
   return failed({ code: 'MCP_INPUT_DECLINED', message })
 }
 
+function failure (...args: Parameters<typeof problemOf>): Result { return failed(problemOf(...args)) }
+
 /** @throws err if the caller aborted the call: it does not wait for a result */
-function failure (err: unknown, { vac }: Skill, context: CallContext): Result {
+function problemOf (err: unknown, { vac }: Skill, context: CallContext): { readonly code: string, readonly message: string } {
   if (context.signal.aborted) throw err
   const callId = randomUUID()
   context.log.error({ err, vac: vac.name, owner: context.principal?.owner, callId }, 'a tool call failed')
-  return failed({ code: 'VAC_FAILED', ...skillFailure(err, vac.name, `the call id ${callId}`) })
+  return { code: 'VAC_FAILED', ...skillFailure(err, vac.name, `the call id ${callId}`) }
 }
 
 function failed ({ code, message }: { readonly code: string, readonly message: string }): Result {

@@ -1,7 +1,7 @@
-import { isAnswer, isStep, type Answer, type RunCaller, type Runs, type StepView } from '@polyvac/core'
+import { isAnswer, isStep, type Answer, type BegunTurn, type RunCaller, type Runs, type StepView } from '@polyvac/core'
 import type { Skill } from '@polyvac/core/plugin'
 import { randomUUID } from 'node:crypto'
-import { ConversationInTaskError, InvalidArgumentsError, RunsNotConfiguredError } from '../errors.js'
+import { InvalidArgumentsError, RunsNotConfiguredError } from '../errors.js'
 import type { CallContext } from '../tool-source.js'
 import type { VacProgress } from './vac-progress.js'
 
@@ -16,11 +16,15 @@ export interface ConversationQuestion {
 }
 
 /** Why a question cannot be one of a conversation; undefined: it can. */
-export function conversationProblem (runs: Runs | undefined, { name }: Skill, { history }: ConversationQuestion, context: CallContext): Error & { readonly code: string } | undefined {
+export function conversationProblem (runs: Runs | undefined, { name }: Skill, { history }: Pick<ConversationQuestion, 'history'>): Error & { readonly code: string } | undefined {
   if (runs === undefined) return new RunsNotConfiguredError()
   if (history.length > 0) return new InvalidArgumentsError(name, 'arguments/chat_history is ambiguous next to conversation_id, whose turns are the history; leave one of them out')
-  // only a task has no connection: its caller is not known to be on this machine
-  return context.mayAdminister === undefined ? new ConversationInTaskError() : undefined
+  return undefined
+}
+
+/** Makes the question of a call that becomes a task a turn. @throws CONVERSATION_NOT_FOUND, CONVERSATIONS_NOT_KEPT */
+export async function beginTurn (runs: Runs, { vac }: Skill, { question, conversation }: Pick<ConversationQuestion, 'question' | 'conversation'>, context: CallContext): Promise<BegunTurn> {
+  return await runs.beginTurn(callerOf(context), { vac, question, conversation })
 }
 
 /**
@@ -32,9 +36,8 @@ export async function askInConversation (
   runs: Runs, { kind, vac }: Skill, asked: ConversationQuestion, context: CallContext, progress: VacProgress
 ): Promise<{ readonly answer: Answer, readonly conversation: string }> {
   const { conversation, question, extra, timeoutMs, steps } = asked
-  const { signal, principal } = context
-  const isAdmin = context.mayAdminister?.() === true
-  const caller: RunCaller = { principal, isLocal: principal === undefined && isAdmin, isAdmin }
+  const { signal } = context
+  const caller = callerOf(context)
   const isWhole = kind === 'query'
   const { run } = await runs.start(caller, { vac, question, history: [], extra, timeoutMs, protocol: 'mcp', requestId: randomUUID(), isWhole, conversation, steps })
   let isOver = false
@@ -59,4 +62,10 @@ export async function askInConversation (
   } finally {
     if (!isOver && signal.aborted) await runs.cancel(caller, vac.name, run.id)
   }
+}
+
+function callerOf (context: CallContext): RunCaller {
+  const { principal } = context
+  const isAdmin = context.mayAdminister?.() === true
+  return { principal, isLocal: principal === undefined && isAdmin, isAdmin }
 }

@@ -6,15 +6,18 @@ import {
 } from '@polyvac/core/plugin'
 import { Type, type TObject } from '@sinclair/typebox'
 import { McpServerOptionsError } from '../errors.js'
-import type { ToolDefinition, ToolResult, ToolSource } from '../tool-source.js'
-import { callSkill } from './vac-call.js'
+import type { CallContext, ToolDefinition, ToolResult, ToolSource } from '../tool-source.js'
+import { beginTask, callSkill } from './vac-call.js'
 
 export interface VacToolsOptions {
   /** The VACs to offer. null or undefined: all; an empty list: none. An unknown name is refused. */
   readonly names?: readonly string[] | null | undefined
   /** Total time for an interpreter in ms, unless a call sets its timeout. Default 120,000. */
   readonly timeoutMs?: number | undefined
-  /** What createRuns() returns: the tools take `conversation_id` then. Default: it is refused. */
+  /**
+   * What createRuns() returns: the tools take `conversation_id` then. The store of the server's `tasks` must be theirs.
+   * Default: it is refused.
+   */
   readonly runs?: Runs | undefined
 }
 
@@ -83,6 +86,12 @@ export function vacTools (vacs: Vacs, options: VacToolsOptions = {}): ToolSource
   const taken = new Set<string>()
   const twice = [LIST, INFO, ...exposed.list().flatMap(vac => toolsOf(vac))].map(({ name }) => name).find(name => taken.size === taken.add(name).size)
   if (twice !== undefined) throw new McpServerOptionsError(`two tools have the name ${JSON.stringify(twice)}; change the \`mcp_tool\` of a VAC`)
+  /** @throws VAC_NOT_FOUND (404) */
+  const skillFor = (name: string, { principal, log }: CallContext): Skill => {
+    const skill = skillOfTool(vacsFor(exposed, principal, log), name)
+    if (skill === undefined) throw new VacNotFoundError(JSON.stringify(name), `${LIST.name} lists all`)
+    return skill
+  }
   return {
     list () {
       const listed = exposed.list()
@@ -93,10 +102,10 @@ export function vacTools (vacs: Vacs, options: VacToolsOptions = {}): ToolSource
       const seen = vacsFor(exposed, context.principal, context.log)
       if (name === LIST.name) return structured({ vacs: seen.list().map(vacInfo) })
       if (name === INFO.name) return describe(seen, String(args.vector_name))
-      const skill = skillOfTool(seen, name)
-      if (skill === undefined) throw new VacNotFoundError(JSON.stringify(name), `${LIST.name} lists all`)
-      return callSkill(skill, args, context, { timeoutMs, runs })
+      return callSkill(skillFor(name, context), args, context, { timeoutMs, runs })
     },
+    // the other tools do not run as tasks
+    beginTask: async (name, args, context) => await beginTask(skillFor(name, context), args, context, runs),
     mayUse (_kind, name, principal) {
       const seen = vacsFor(exposed, principal)
       if (name === LIST.name || name === INFO.name) return seen.list().length > 0

@@ -5,16 +5,17 @@ import {
   type ClientCapabilities, type Era, type InputRequests, type InputResponses, type Revision
 } from '@polyvac/mcp-protocol'
 import { askAgain, checkDeclared } from '../calls/ask-again.js'
-import type { CallContext } from '../tool-source.js'
+import type { CallContext, CallTask } from '../tool-source.js'
 
 export type TaskCallOptions =
-  Pick<TaskCall, 'request' | 'signal' | 'principal' | 'log' | 'capabilities' | 'protocolVersion' | 'meta' | 'state'> &
+  Pick<TaskCall, 'request' | 'task' | 'signal' | 'principal' | 'log' | 'capabilities' | 'protocolVersion' | 'meta' | 'state'> &
   { readonly answers: InputResponses }
 
 /** A call that runs as a task: it has no connection, and its questions wait in the task. */
 export class TaskCall implements CallContext {
   /** Stands for the HTTP request in error texts and logs. */
   readonly request!: { readonly id: string, readonly headers: Readonly<Record<string, never>> }
+  readonly task!: CallTask
   readonly signal!: AbortSignalLike
   readonly principal: Principal | undefined
   readonly log!: Log

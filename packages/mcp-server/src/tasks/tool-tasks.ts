@@ -9,7 +9,7 @@ import type { Registry } from '../lists/registry.js'
 import type { Limits } from '../options.js'
 import { invalidParams, overload, type Params } from '../protocol/rpc.js'
 import { resultJson } from '../protocol/result-json.js'
-import type { ToolResult } from '../tool-source.js'
+import type { TaskBeginning, ToolResult } from '../tool-source.js'
 import { TaskCall } from './task-call.js'
 import { dialogueOf, nameQuestions, QUESTIONS, sortAnswers, type Turn } from './task-questions.js'
 import { RESULT, type TaskTimes } from './task-view.js'
@@ -71,12 +71,14 @@ export class ToolTasks {
   }
 
   /** Creates the task of a call; it is durable when this resolves. */
-  async create (call: Call, name: string, args: Params): Promise<TaskRecord> {
+  async create (call: Call, name: string, args: Params, { turn, metadata }: TaskBeginning): Promise<TaskRecord> {
     const { capabilities, protocolVersion, principal } = call
     const input: TaskInput = { name, arguments: args, capabilities, protocolVersion, principal, meta: forwardedMeta(call.meta) }
     const trace = traceLinks() as Params | undefined
     const skill = (await this.#options.registry.catalog('tools')).get(name)?.definition.name ?? SKILL
-    return (await this.#store.create(ownerOf(call), { skill, input, queue: QUEUE, ...trace !== undefined && { metadata: trace } })).task
+    // with the context its handler begins once the turn is stored, which it reads
+    const contextId = turn?.conversation
+    return (await this.#store.create(ownerOf(call), { skill, input, queue: QUEUE, metadata: { ...metadata, ...trace }, contextId, turn })).task
   }
 
   /** @throws RpcError -32602 if the caller has no such task, or may not use its tool */
@@ -181,7 +183,8 @@ export class ToolTasks {
     const principal = currentCaller(this.#options.authenticate, maker)
     const { answers, state } = dialogue
     const request = { id: task.id, headers: {} }
-    const call = new TaskCall({ request, signal, principal, log, capabilities, protocolVersion, meta, answers, state })
+    const { id, turn, metadata, contextId } = task
+    const call = new TaskCall({ request, task: { id, turn, attempt, metadata, contextId }, signal, principal, log, capabilities, protocolVersion, meta, answers, state })
     let update: TaskUpdate
     try {
       if (maker !== undefined && principal === undefined) throw invalidParams('the credential of this call does not count any more; call again with another one')

@@ -7,8 +7,10 @@ import { isWeb } from '../shared/address.js'
 import { addressOf, replaceAddress, route } from '../shared/router.js'
 import { settings, vacs } from '../shared/settings.js'
 import { bytes, count, duration, Link, saveFile } from '../shared/ui.js'
-import { answers, ask, isAsking, resume, stop, type Answer } from './conversation.js'
+import { answers, ask, isAsking, openConversation, resume, stop, type Answer } from './conversation.js'
 import { Markdown } from './markdown.js'
+import { StoredList } from './stored-list.js'
+import { openList, stored } from './stored.js'
 
 const fieldOf = (form: HTMLFormElement, name: string): HTMLTextAreaElement => form.elements.namedItem(name) as HTMLTextAreaElement
 
@@ -19,52 +21,60 @@ export function Chat (): JSX.Element {
   const choose = (vac: string, protocol: string): void => { replaceAddress(addressOf('chat', [vac], { protocol })) }
   const hasSettings = vacs.value.length > 0
   useEffect(() => { if (hasSettings) resume() }, [hasSettings])
+  useEffect(() => { if (vac !== '') openList(vac) }, [vac, vacs.value])
   const submit = (form: HTMLFormElement): void => {
     const question = fieldOf(form, 'question').value.trim()
     if (question === '' || isAsking.value || vac === '') return
     fieldOf(form, 'question').value = ''
     ask(vac, protocol, question)
   }
+  const [first] = answers.value
   return (
-    <>
-      {answers.value.length === 0 && (
-        <p class='soft' data-testid='chat-empty'>
-          A VAC is an agent of this service. Choose one and a protocol, type a question and press Enter.
-        </p>
-      )}
-      <ol class='conversation' aria-label='Conversation' aria-live='polite' data-testid='chat-answers'>
-        {answers.value.map((answer, index) => <AnswerItem key={index} answer={answer} />)}
-      </ol>
-      <form class='ask' onSubmit={event => { event.preventDefault(); submit(event.currentTarget) }}>
-        <div class='row'>
-          <label>VAC
-            <select name='vac' data-testid='chat-vac' value={vac} onChange={event => { choose(event.currentTarget.value, protocol) }}>
-              {vacs.value.map(({ name, display_name: title }) => <option key={name} value={name}>{title ?? name}</option>)}
-            </select>
+    <div class={stored.value.heads === undefined ? undefined : 'split'}>
+      <StoredList />
+      <div>
+        {first === undefined && (
+          <p class='soft' data-testid='chat-empty'>
+            A VAC is an agent of this service. Choose one and a protocol, type a question and press Enter.
+          </p>
+        )}
+        {first?.earlier !== undefined && (
+          <button type='button' data-testid='chat-earlier' disabled={isAsking} onClick={() => { openConversation(first.vac, first.conversation!, first.earlier) }}>Earlier turns</button>
+        )}
+        <ol class='conversation' aria-label='Conversation' aria-live='polite' data-testid='chat-answers'>
+          {answers.value.map((answer, index) => <AnswerItem key={index} answer={answer} />)}
+        </ol>
+        <form class='ask' onSubmit={event => { event.preventDefault(); submit(event.currentTarget) }}>
+          <div class='row'>
+            <label>VAC
+              <select name='vac' data-testid='chat-vac' value={vac} onChange={event => { choose(event.currentTarget.value, protocol) }}>
+                {vacs.value.map(({ name, display_name: title }) => <option key={name} value={name}>{title ?? name}</option>)}
+              </select>
+            </label>
+            <label>Protocol
+              <select name='protocol' data-testid='chat-protocol' value={protocol} onChange={event => { choose(vac, event.currentTarget.value) }}>
+                {offered.map(({ id, title }) => <option key={id} value={id}>{title}</option>)}
+              </select>
+            </label>
+            <button type='button' data-testid='chat-clear' disabled={isAsking} onClick={() => { answers.value = [] }}>New conversation</button>
+          </div>
+          <label>Question
+            <textarea
+              name='question' rows={2} dir='auto' required data-testid='chat-question' defaultValue={route.value.query.get('question') ?? ''}
+              onKeyDown={event => {
+                if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+                event.preventDefault()
+                event.currentTarget.form?.requestSubmit()
+              }}
+            />
           </label>
-          <label>Protocol
-            <select name='protocol' data-testid='chat-protocol' value={protocol} onChange={event => { choose(vac, event.currentTarget.value) }}>
-              {offered.map(({ id, title }) => <option key={id} value={id}>{title}</option>)}
-            </select>
-          </label>
-          <button type='button' data-testid='chat-clear' disabled={isAsking} onClick={() => { answers.value = [] }}>New conversation</button>
-        </div>
-        <label>Question
-          <textarea
-            name='question' rows={2} dir='auto' required data-testid='chat-question' defaultValue={route.value.query.get('question') ?? ''}
-            onKeyDown={event => {
-              if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
-              event.preventDefault()
-              event.currentTarget.form?.requestSubmit()
-            }}
-          />
-        </label>
-        <div class='row'>
-          <button class='main' data-testid='chat-send' disabled={isAsking.value || vac === ''}>Send</button>
-          <button type='button' data-testid='chat-stop' disabled={!isAsking.value} onClick={() => { stop() }}>Stop</button>
-        </div>
-      </form>
-    </>
+          <div class='row'>
+            <button class='main' data-testid='chat-send' disabled={isAsking.value || vac === ''}>Send</button>
+            <button type='button' data-testid='chat-stop' disabled={!isAsking.value} onClick={() => { stop() }}>Stop</button>
+          </div>
+        </form>
+      </div>
+    </div>
   )
 }
 
@@ -88,14 +98,15 @@ function answerItem (answer: Answer): JSX.Element {
           </p>
         )}
         {problem !== undefined && <p class='notice error' role='alert' data-testid='chat-problem'>{problem}</p>}
-        {input !== undefined && state !== 'asking' && <Reply input={input} vac={vac} protocol={protocol} />}
+        {input !== undefined && protocol !== undefined && state !== 'asking' && <Reply input={input} vac={vac} protocol={protocol} />}
       </div>
       {sources.length > 0 && <ul class='sources' aria-label='Sources'>{sources.map((source, index) => <SourceCard key={index} number={index + 1} source={source} />)}</ul>}
       {files.length > 0 && <ul class='sources' aria-label='Files and data'>{files.map((file, index) => <FileCard key={index} file={file} />)}</ul>}
       <p class='soft' data-testid='chat-figures'>
-        {vac} over {protocol}, {state}{state === 'asking' && progress ? ` ${Math.round(progress * 100)} %` : ''}; first byte {duration(firstByteMs)},
-        total {duration(totalMs)}, {exchange === undefined ? received : <a href={addressOf('raw', [exchange])} data-testid='chat-raw'>{received}</a>}
-        {task !== undefined && protocol.startsWith('a2a') && <>, <a href={addressOf('timeline', [task])} data-testid='chat-task'>task</a></>}
+        {vac}{protocol !== undefined && ` over ${protocol}`}, {state}{state === 'asking' && progress ? ` ${Math.round(progress * 100)} %` : ''}
+        {protocol === undefined ? `; total ${duration(totalMs)}` : `; first byte ${duration(firstByteMs)}, total ${duration(totalMs)}, `}
+        {protocol !== undefined && (exchange === undefined ? received : <a href={addressOf('raw', [exchange])} data-testid='chat-raw'>{received}</a>)}
+        {task !== undefined && protocol?.startsWith('a2a') && <>, <a href={addressOf('timeline', [task])} data-testid='chat-task'>task</a></>}
       </p>
     </li>
   )

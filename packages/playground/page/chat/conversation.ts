@@ -1,9 +1,12 @@
 import { computed, effect, signal } from '@preact/signals'
-import type { Attachment } from '../protocols/attachments.js'
-import { addDelta, type ChatProtocol, type InputRequest, type SignIn, type Source, type Turn } from '../protocols/chat-protocol.js'
+import type { ConversationTurn } from '@polyvac/client'
+import { attachmentsOf, type Attachment } from '../protocols/attachments.js'
+import { addDelta, type ChatProtocol, type InputRequest, type Question, type Source, type Turn, type Update } from '../protocols/chat-protocol.js'
 import { PROTOCOLS } from '../protocols/protocols.js'
-import type { Sent } from '../requests/exchange.js'
+import { reasonOf, type Sent } from '../requests/exchange.js'
 import { createPicture } from '../shared/picture.js'
+import { randomId } from '../shared/random-id.js'
+import { changeStored, isKept, readAgain, storedWith } from './stored.js'
 
 const KEY = 'polyvac.chat'
 /** Turns that are kept over a reload, and sent with the next question. */
@@ -20,16 +23,22 @@ const STORE_MS = 1_000
 export interface Answer {
   readonly question: string
   readonly vac: string
-  readonly protocol: ChatProtocol['id']
+  /** Unknown for a turn that the service has kept. */
+  readonly protocol?: ChatProtocol['id'] | undefined
   readonly text: string
   readonly state: 'asking' | 'input-required' | 'done' | 'stopped' | 'failed'
   readonly sources: readonly Source[]
   readonly files?: readonly Attachment[] | undefined
   readonly progress?: number | undefined
   readonly task?: string | undefined
+  readonly cursor?: string | undefined
+  /** The conversation with the VAC that the service keeps; its next question goes to the same one. */
+  readonly conversation?: string | undefined
+  /** The id of a turn before which the service has more. */
+  readonly earlier?: string | undefined
   /** What the agent asks. A reply has what it replies to until its first update: it may have to be sent again. */
   readonly input?: InputRequest | undefined
-  readonly signIn?: SignIn | undefined
+  readonly signIn?: Update['signIn']
   readonly problem?: string | undefined
   /** Earlier answers that were not sent with the question. */
   readonly unsent?: number | undefined
@@ -117,12 +126,35 @@ function historyOf (vac: string): { readonly history: readonly Turn[], readonly 
   return { history, unsent: from }
 }
 
+/** Shows a conversation that the service keeps, or, above the turns that are shown, those `before` one of them. */
+export async function openConversation (vac: string, id: string, before?: string): Promise<void> {
+  await changeStored(vac, async () => {
+    const { turns, has_earlier: hasEarlier } = await storedWith(vac, `read conversation ${id}`).get(id, before)
+    const read = turns.map((turn, index) => ({ ...answerOf(turn), vac, conversation: id, ...index === 0 && hasEarlier && { earlier: turn.id } }))
+    // a question may have been sent meanwhile
+    if (!isAsking.value) answers.value = before === undefined ? read : [...read, ...answers.value.map(answer => ({ ...answer, earlier: undefined }))]
+  })
+}
+
+const STATES: Readonly<Record<string, Answer['state']>> = { completed: 'done', failed: 'failed', cancelled: 'stopped', input_required: 'input-required' }
+
+function answerOf ({ question, answer: text = '', state, source_documents: sources, files, duration_ms: totalMs, error }: ConversationTurn): Omit<Answer, 'vac'> {
+  const problem = STATES[state] === undefined ? 'The answer is in progress: open the conversation again to read it.' : error?.message
+  return { question, text, state: STATES[state] ?? 'stopped', sources, files: attachmentsOf([{ parts: files }]), totalMs, problem }
+}
+
 /** Asks; `reply` is what the question replies to. */
 export async function ask (vac: string, protocol: ChatProtocol['id'], question: string, reply?: InputRequest): Promise<void> {
   const { history, unsent } = historyOf(vac)
+  const before = answers.value.findLast(answer => answer.vac === vac && (answer.conversation !== undefined || answer.text !== ''))
   answers.value = [...answers.value.map(answer => reply !== undefined && answer.input === reply ? { ...answer, input: undefined } : answer),
-    { question, vac, protocol, text: '', state: 'asking', sources: [], unsent: reply === undefined ? unsent : 0, input: reply }]
-  await follow({ vac, text: question, history, reply })
+    { question, vac, protocol, text: '', state: 'asking', sources: [], input: reply }]
+  await follow(async signal => {
+    const conversation = await isKept(vac, signal) ? (before === undefined ? randomId() : before.conversation) : undefined
+    change({ conversation, unsent: reply === undefined && conversation === undefined ? unsent : 0 })
+    return { vac, text: question, reply, ...conversation === undefined ? { history } : { conversation } }
+  })
+  await readAgain(vac)
 }
 
 /** Follows the task of an answer that a reload interrupted; an answer without a task has ended. */
@@ -130,17 +162,19 @@ export async function resume (): Promise<void> {
   const last = lastAnswer()
   if (last?.state !== 'asking' || running !== undefined) return
   if (last.task === undefined) change({ state: 'stopped', problem: 'The page was loaded again, and this protocol cannot continue a stream.' })
-  else await follow({ vac: last.vac, text: last.question, history: [], task: last.task })
+  else await follow(async () => ({ vac: last.vac, text: last.question, history: [], task: last.task, cursor: last.cursor }))
 }
 
-async function follow (question: { vac: string, text: string, history: readonly Turn[], reply?: InputRequest | undefined, task?: string }): Promise<void> {
+async function follow (prepare: (signal: AbortSignal) => Promise<Omit<Question, 'signal'>>): Promise<void> {
   const { signal } = running = new AbortController()
   let sent: Sent | undefined
+  let question: Omit<Question, 'signal'> | undefined
   const figures = (): Partial<Answer> =>
     ({ exchange: sent?.exchange.id, firstByteMs: sent?.exchange.firstByteAt, totalMs: sent?.exchange.endedAt, frames: sent?.exchange.received?.frames })
   try {
+    question = await prepare(signal)
     for await (const update of lastProtocol().ask({ ...question, signal, onSent: response => { sent = response } })) {
-      const { text, state, sources, files, task, progress } = lastAnswer()!
+      const { text, state, sources, files, task, cursor, conversation, progress } = lastAnswer()!
       const added = addDelta(text, update)
       change({
         text: update.input === undefined ? added : withQuestion(added, update.input.text),
@@ -148,6 +182,8 @@ async function follow (question: { vac: string, text: string, history: readonly 
         sources: update.sources ?? sources,
         files: update.files ?? files,
         task: update.task ?? task,
+        cursor: update.cursor ?? cursor,
+        conversation: conversation && (update.conversation ?? conversation),
         progress: update.progress ?? progress,
         input: update.input,
         signIn: update.signIn,
@@ -158,9 +194,9 @@ async function follow (question: { vac: string, text: string, history: readonly 
     }
     if (lastAnswer()!.state === 'asking') change({ state: 'failed', problem: 'The stream ended before the answer did.' })
   } catch (err) {
-    const isTooLong = sent?.exchange.status === 413 && question.history.length > 0
+    const isTooLong = sent?.exchange.status === 413 && !!question?.history?.length
     const remedy = isTooLong ? '. The earlier turns are sent with each question: start a new conversation.' : ''
-    change(signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: `${(err as Error).message}${remedy}` })
+    change(signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: `${reasonOf(err)}${remedy}` })
   } finally {
     change(figures())
     picture.now()

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { addDelta, type ChatProtocol } from '../protocols/chat-protocol.js'
 import { PROTOCOLS } from '../protocols/protocols.js'
-import type { Sent } from '../requests/exchange.js'
+import { reasonOf, type Sent } from '../requests/exchange.js'
 import { createPicture } from '../shared/picture.js'
 
 /** The answer over one protocol. */
@@ -49,7 +49,7 @@ export async function compare (vac: string, question: string, ids: readonly stri
       }
       if (state === 'asking') throw new Error('The stream ended before the answer did.')
     } catch (err) {
-      change(id, signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: (err as Error).message })
+      change(id, signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: reasonOf(err) })
       if (signal.aborted && task !== undefined) await cancel?.(task).catch(() => {})
     }
     change(id, { sent })

@@ -1,4 +1,5 @@
-import { eventData, send, type Sent } from '../requests/exchange.js'
+import { readEvents } from '@polyvac/client/events'
+import { send, type Sent } from '../requests/exchange.js'
 import { isObject } from '../shared/fields.js'
 import { randomId } from '../shared/random-id.js'
 import { bodyOf, failureText, settings } from '../shared/settings.js'
@@ -60,9 +61,7 @@ export async function * followTask (task: Task, signal: AbortSignal): AsyncGener
   const { id } = task
   const sent = await request(`follow task ${id}`, `tasks/${encodeURIComponent(id)}:subscribe`, { signal, as: 'sse' })
   if (sent.exchange.status !== 200) throw new Error(failureText(await sent.json(), sent.exchange.status))
-  for await (const { text } of sent.frames()) {
-    const data = eventData(text)
-    if (data === '') continue
+  for await (const { data } of readEvents(sent.response, signal)) {
     const { task: whole, statusUpdate, artifactUpdate } = JSON.parse(data) as { task?: Task, statusUpdate?: Pick<Task, 'status'>, artifactUpdate?: ArtifactUpdate }
     task = whole ?? { ...task, ...statusUpdate && { status: statusUpdate.status }, ...artifactUpdate && { artifacts: withUpdate(task.artifacts, artifactUpdate) } }
     yield task

@@ -1,6 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { eventData, exchanges, type Exchange, type Frame } from '../requests/exchange.js'
+import { parseEvents } from '@polyvac/client/events'
+import { exchanges, type Exchange, type Frame } from '../requests/exchange.js'
 import { ownUrl } from '../requests/own-url.js'
 import { token } from '../requests/token.js'
 import type { CopiedRequest } from '../shared/copy-as.js'
@@ -104,7 +105,7 @@ function ExchangeCard ({ exchange }: { readonly exchange: Exchange }): JSX.Eleme
 
 /** A frame with its JSON indented. */
 function pretty (text: string): string {
-  const data = eventData(text)
+  const { data = '' } = parseEvents(text)[0] ?? {}
   try {
     const json = JSON.stringify(JSON.parse(data === '' ? text : data), null, 2)
     return data === '' ? json : `${text.split(/\r?\n/).filter(line => !line.startsWith('data:')).map(line => `${line}\n`).join('')}data: ${json}`

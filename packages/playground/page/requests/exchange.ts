@@ -23,15 +23,27 @@ export const SIGN_IN = 'sign in again, or enter a token under Access'
 
 export interface Sent {
   readonly exchange: Exchange
-  /** The frames as they arrive, whole; the exchange keeps their first `MAX_FRAME_CHARS` characters. */
-  frames (): AsyncIterable<Frame>
+  /** What is read of its body is kept in the exchange; of each frame the first `MAX_FRAME_CHARS` characters. */
+  readonly response: Response
   /** The whole body, parsed. */
   json (): Promise<unknown>
 }
 
-export interface SendRequest {
-  readonly protocol: Protocol
-  readonly label: string
+/** More than the page reads of a response. */
+class ResponseTooLongError extends Error {
+  override message = `the response has more than ${MAX_RESPONSE_CHARS} characters`
+}
+
+/** Why an answer failed, for people: a bound of the page is the cause of a stream that is cut. */
+export function reasonOf (err: unknown): string {
+  const { message, cause } = err as Error
+  return cause instanceof ResponseTooLongError ? cause.message : message
+}
+
+/** How the page names an exchange. */
+export interface Named { readonly protocol: Protocol, readonly label: string }
+
+export interface SendRequest extends Named {
   readonly method?: string
   /** Relative to the page. */
   readonly path: string
@@ -40,14 +52,6 @@ export interface SendRequest {
   readonly signal?: AbortSignal
   readonly as: 'json' | 'text' | 'sse'
 }
-
-/** The data of a server-sent event; empty for a comment. */
-export function eventData (frame: string): string {
-  return frame.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5).trimStart()).join('\n')
-}
-
-/** The id of a server-sent event. */
-export const eventId = (frame: string): string | undefined => /^id: ?(.+)$/m.exec(frame)?.[1]
 
 /** The session: the newest exchange is the last. */
 export const exchanges: Signal<readonly Exchange[]> = signal([])
@@ -98,26 +102,45 @@ function addExchange (exchange: Exchange, bodyChars: number): void {
   if (!addChars(exchange, bodyChars)) delete (exchange.request as { body?: unknown }).body
 }
 
-/** Sends a request to this service; secrets in headers are masked in what is kept. @throws Error for another origin */
+/** Sends a request to this service. @throws Error for another origin */
 export async function send ({ protocol, label, method, path, headers = {}, body, signal, as }: SendRequest): Promise<Sent> {
-  const { href, pathname, search } = ownUrl(path)
-  const sentHeaders: Record<string, string> = {
-    accept: as === 'sse' ? 'text/event-stream' : as === 'json' ? 'application/json' : 'text/plain',
-    ...body === undefined ? {} : { 'content-type': 'application/json' },
-    ...token.value === '' ? {} : { authorization: `Bearer ${token.value}` },
-    ...headers
+  const init: RequestInit = {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: {
+      accept: as === 'sse' ? 'text/event-stream' : as === 'json' ? 'application/json' : 'text/plain',
+      ...body === undefined ? {} : { 'content-type': 'application/json' },
+      ...headers
+    },
+    ...body === undefined ? {} : { body: JSON.stringify(body) },
+    ...signal === undefined ? {} : { signal }
   }
-  const text = body === undefined ? undefined : JSON.stringify(body)
+  return await record({ protocol, label }, path, init)
+}
+
+/** The `fetch` of @polyvac/client: `onSent` gets each exchange as its response begins. */
+export function recorder (named: Named, onSent?: (sent: Sent) => void): (url: string, init: RequestInit) => Promise<Response> {
+  return async (url, init) => {
+    const sent = await record(named, url, init)
+    onSent?.(sent)
+    return sent.response
+  }
+}
+
+/** Sends a request with the token, and keeps it with what is read of its response; secrets in headers are masked. */
+async function record ({ protocol, label }: Named, path: string, { method, headers, body, signal }: RequestInit): Promise<Sent> {
+  const { href, pathname, search } = ownUrl(path)
+  const sentHeaders: Record<string, string> = { ...token.value === '' ? {} : { authorization: `Bearer ${token.value}` }, ...headers as Record<string, string> }
+  const text = body as string | undefined
   const exchange: Exchange = {
     id: `${Date.now().toString(36)}-${++count}`,
     startedAt: Date.now(),
     protocol,
     label,
     request: {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      method: method!,
       path: maskText(pathname + search),
       headers: maskHeaders(Object.entries(sentHeaders)),
-      ...body === undefined ? {} : { body }
+      ...text === undefined ? {} : { body: JSON.parse(text) as unknown }
     },
     frames: []
   }
@@ -131,65 +154,44 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
     if (err !== undefined) exchange.error = signal?.aborted === true ? 'stopped' : err instanceof Error ? err.message : String(err)
     publish()
   }
-  let response: Response
+  let answered: Response
   try {
-    response = await fetch(href, {
-      method: exchange.request.method,
-      headers: sentHeaders,
-      cache: 'no-store',
-      ...text === undefined ? {} : { body: text },
-      ...signal === undefined ? {} : { signal }
-    })
+    answered = await fetch(href, { method: method!, headers: sentHeaders, cache: 'no-store', ...text !== undefined && { body: text }, ...signal != null && { signal } })
   } catch (err) {
     end(err)
     throw err
   }
-  exchange.status = response.status
-  exchange.headers = maskHeaders(response.headers)
+  exchange.status = answered.status
+  exchange.headers = maskHeaders(answered.headers)
   publish()
 
-  function keep (text: string): Frame {
-    const frame = { at: now(), bytes: encoder.encode(text).length, text }
+  const splitter = new FrameSplitter(answered.headers.get('content-type') ?? '')
+  const decoder = new TextDecoder()
+  let length = 0
+  function keep (text: string): void {
+    if (text === '') return
+    const frame = { at: now(), bytes: encoder.encode(text).length, text: text.slice(0, MAX_FRAME_CHARS) }
     received.frames++
     received.bytes += frame.bytes
-    const kept = text.length > MAX_FRAME_CHARS ? { ...frame, text: text.slice(0, MAX_FRAME_CHARS) } : frame
-    if (exchange.frames.length < MAX_FRAMES && addChars(exchange, kept.text.length + FRAME_CHARS)) exchange.frames.push(kept)
+    if (exchange.frames.length < MAX_FRAMES && addChars(exchange, frame.text.length + FRAME_CHARS)) exchange.frames.push(frame)
     publish()
-    return frame
+  }
+  function keepPiece (piece: Uint8Array): void {
+    exchange.firstByteAt ??= now()
+    const text = decoder.decode(piece, { stream: true })
+    length += text.length
+    if (length > MAX_RESPONSE_CHARS) throw new ResponseTooLongError()
+    for (const frame of splitter.push(text)) keep(frame)
   }
 
-  async function * frames (): AsyncGenerator<Frame> {
-    const splitter = new FrameSplitter(response.headers.get('content-type') ?? '', as === 'json')
-    let length = 0
-    let reader: ReadableStreamDefaultReader<string> | undefined
-    // what a reader leaves unread may go on
-    let failure: unknown = new Error('the page stopped reading')
-    try {
-      reader = response.body?.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array<ArrayBuffer>, string>).getReader()
-      for (;;) {
-        const { done, value } = await reader?.read() ?? { done: true, value: undefined }
-        if (done) break
-        exchange.firstByteAt ??= now()
-        length += value.length
-        if (length > MAX_RESPONSE_CHARS) throw new Error(`the response has more than ${MAX_RESPONSE_CHARS} characters`)
-        for (const text of splitter.push(value)) if (text !== '') yield keep(text)
-      }
-      failure = undefined
-      const rest = splitter.end()
-      if (rest !== '') yield keep(rest)
-    } catch (err) {
-      failure = err
-      throw err
-    } finally {
-      end(failure)
-      // a reader that stops in the middle closes the connection
-      await reader?.cancel().catch(() => {})
-    }
-  }
+  const { body: sentBody } = answered
+  // a browser gives a body to the status 204 and refuses it in a response of the page
+  const isEmpty = sentBody === null || answered.status === 204
+  const response = isEmpty ? answered : new Response(observed(sentBody, keepPiece, err => { keep(splitter.end()); end(err) }), answered)
+  if (isEmpty) end()
 
   async function json (): Promise<unknown> {
-    let text = ''
-    for await (const frame of frames()) text += frame.text
+    const text = await response.text()
     if (text === '' && response.status !== 401) return undefined
     try {
       return JSON.parse(text)
@@ -197,5 +199,29 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
       throw new Error(`${exchange.request.path} answered ${response.status}${response.status === 401 ? `: ${SIGN_IN}` : ' with a body that is not JSON'}`)
     }
   }
-  return { exchange, frames, json }
+  return { exchange, response, json }
+}
+
+/** A body whose pieces are seen as they are read, and its end. A reader that leaves before closes the connection. */
+function observed (body: ReadableStream<Uint8Array>, onPiece: (piece: Uint8Array) => void, onEnd: (err?: unknown) => void): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream({
+    async pull (controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (!done) onPiece(value)
+        if (!done) return controller.enqueue(value)
+        onEnd()
+        controller.close()
+      } catch (err) {
+        onEnd(err)
+        controller.error(err)
+        await reader.cancel().catch(() => {})
+      }
+    },
+    async cancel () {
+      onEnd(new Error('the page stopped reading'))
+      await reader.cancel().catch(() => {})
+    }
+  }, { highWaterMark: 0 })
 }

@@ -8,20 +8,21 @@ const MAX_CUT_SEPARATOR = 3
 /** Cuts a body into frames. It searches each character once, however many chunks a frame has. */
 export class FrameSplitter {
   readonly #separator: RegExp | undefined
-  readonly #isWhole: boolean
+  readonly #isText: boolean
   #searched = ''
   #tail = ''
 
-  /** @param isWhole a body without a separator is one frame; otherwise each of its chunks is one */
-  constructor (type: string, isWhole: boolean) {
-    this.#separator = SEPARATORS[type.split(';')[0]!.trim()]
-    this.#isWhole = isWhole
+  /** @param type of the body; each chunk of a plain text is a frame, another body without a separator is one */
+  constructor (type: string) {
+    const [bare] = type.split(';').map(part => part.trim())
+    this.#separator = SEPARATORS[bare!]
+    this.#isText = bare === 'text/plain'
   }
 
   /** The frames that end in `chunk`. */
   push (chunk: string): string[] {
     if (this.#separator === undefined) {
-      if (!this.#isWhole) return [chunk]
+      if (this.#isText) return [chunk]
       this.#searched += chunk
       return []
     }

@@ -1,5 +1,6 @@
 import { mcpRequest, type PageRequest } from '../protocols/mcp-request.js'
-import { eventData, send } from '../requests/exchange.js'
+import { readEvents } from '@polyvac/client/events'
+import { send } from '../requests/exchange.js'
 import { isObject } from '../shared/fields.js'
 import { bodyOf, failureText, settings } from '../shared/settings.js'
 
@@ -55,15 +56,12 @@ async function fromMcp (method: string, params: Record<string, unknown> = {}): P
   if (settings.value.routes.mcp === null) return undefined
   const label = `${method} ${String(params.name ?? params.uri ?? '')}`.trim()
   const sent = await send({ protocol: 'mcp', label, ...mcpRequest(method, params, ELICITATION), as: 'sse' })
-  const isStream = sent.exchange.headers?.['content-type']?.startsWith('text/event-stream') === true
-  let reply: unknown = isStream ? undefined : await sent.json().catch(() => undefined)
-  if (isStream) {
-    for await (const { text } of sent.frames()) {
-      try {
-        const message = JSON.parse(eventData(text)) as Record<string, unknown>
-        if ('result' in message || 'error' in message) reply = message
-      } catch { /* a comment, or a part without data */ }
-    }
+  let reply: unknown
+  for await (const { data } of readEvents(sent.response)) {
+    try {
+      const message: unknown = JSON.parse(data)
+      if (isObject(message) && !('method' in message)) reply = message
+    } catch { /* not JSON, or a part without data */ }
   }
   if ([404, 405, 501].includes(sent.exchange.status ?? 0) && !(isObject(reply) && 'jsonrpc' in reply)) return undefined
   if (!isObject(reply) || !isObject(reply.result)) throw new Error(failureText(reply, sent.exchange.status))

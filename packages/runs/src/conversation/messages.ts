@@ -1,4 +1,8 @@
+import type { TurnFile } from '@polyvac/core'
 import type { TaskPart, TaskRecord } from '@polyvac/tasks'
+
+/** Characters of the files that a turn keeps of its question: those of a request of the default size. */
+const MAX_FILE_CHARS = 4 * 1024 * 1024
 
 /** A file that came with a question, as interpreters get it in `extra.files`. */
 export interface MessageFile {
@@ -31,6 +35,23 @@ export function filesOf (parts: readonly TaskPart[]): MessageFile[] {
         ...(part.bytes === undefined ? {} : { bytes: part.bytes }),
         ...(part.uri === undefined ? {} : { url: part.uri })
       }])
+}
+
+/** The files of a message as a turn keeps them. */
+export function turnFilesOf (parts: readonly TaskPart[]): TurnFile[] {
+  return filesOf(parts).map(({ filename = 'file', media_type = 'application/octet-stream', ...content }) => ({ name: filename, media_type, ...content }))
+}
+
+/** The files that fit a turn; of one that does not, only its name and type. Undefined: none. */
+export function keptFiles (files: readonly TurnFile[] | undefined): TurnFile[] | undefined {
+  if (files === undefined || files.length === 0) return undefined
+  let left = MAX_FILE_CHARS
+  return files.map(file => {
+    const chars = JSON.stringify(file).length
+    if (chars > left) return { name: file.name, media_type: file.media_type }
+    left -= chars
+    return file
+  })
 }
 
 export function dataOf (parts: readonly TaskPart[]): unknown[] {

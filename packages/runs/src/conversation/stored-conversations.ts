@@ -1,5 +1,5 @@
 import type {
-  Answer, ChatTurn, Conversation, ConversationExport, ConversationHead, Conversations, ConversationTurn, RunCaller, SourceDocument, Step, StepView, TurnHistory,
+  Answer, ChatTurn, Conversation, ConversationExport, ConversationHead, Conversations, ConversationTurn, RunCaller, SourceDocument, Step, StepView, TurnFile, TurnHistory,
   TurnPlace, TurnQuestion, TurnTask, Vacs
 } from '@polyvac/core'
 import { conversationAccess, newConversationId, SKILLS, stepFor, stepsFor } from '@polyvac/core/plugin'
@@ -9,6 +9,7 @@ import { NoSuchConversationError } from '../errors.js'
 import { runsOwner } from '../run-owner.js'
 import { runStateOf } from '../run-states.js'
 import { removeTask } from '../tasks/remove-task.js'
+import { keptFiles } from './messages.js'
 import { placeOfQuestion, turnsOfHistory } from './sent-history.js'
 
 /** Turns, pairs of question and answer, that an interpreter gets, the latest ones. */
@@ -97,13 +98,13 @@ class StoredConversations implements Conversations {
     throw new NoSuchConversationError()
   }
 
-  async place (caller: RunCaller, { vac, question, conversation: named, sent, sendsAll, isExclusive, after }: TurnQuestion): Promise<TurnPlace> {
+  async place (caller: RunCaller, { vac, question, files, conversation: named, sent, sendsAll, isExclusive, after }: TurnQuestion): Promise<TurnPlace> {
     const owner = ownerOf(caller)
-    if (after !== undefined) return { owner, vac, question, sent: [], isExclusive, ...await this.#placeAfter(owner, vac, after) }
+    if (after !== undefined) return { owner, vac, question, files, sent: [], isExclusive, ...await this.#placeAfter(owner, vac, after) }
     const access = named === undefined ? 'none' : conversationAccess(caller, named)
     const id = named === undefined || access === 'none' ? newConversationId() : named
     const key = { owner, vac, id }
-    const place = { owner, vac, conversation: id, question, sent, isExclusive }
+    const place = { owner, vac, conversation: id, question, files, sent, isExclusive }
     const isNew = id !== named || ((sent.length > 0 || access === 'existing') && await this.#records.get(key) === undefined)
     if (!isNew) return sendsAll === true && sent.length > 0 ? { ...place, ...await this.#editOf(key, sent, question) } : place
     if (access === 'existing') throw new NoSuchConversationError()
@@ -179,8 +180,8 @@ class StoredConversations implements Conversations {
 }
 
 /** A place as the store takes it. */
-export function turnAt ({ sent, dropped: _dropped, branchOf: _branchOf, copied = turnsOfHistory(sent), ...place }: TurnPlace): NewTurn {
-  return { ...place, earlier: copied.map(importedTurn) }
+export function turnAt ({ sent, dropped: _dropped, branchOf: _branchOf, copied = turnsOfHistory(sent), files, ...place }: TurnPlace): NewTurn {
+  return { ...place, files: keptFiles(files), earlier: copied.map(importedTurn) }
 }
 
 /** The conversations of a store; undefined for a store that keeps none. */
@@ -195,7 +196,7 @@ function viewHead ({ id, title, createdAt, updatedAt, turnCount }: ConversationR
   return { id, title, createdAt, updatedAt, turnCount }
 }
 
-function viewTurn ({ id, question, answer, content, state, createdAt, endedAt }: TurnRow, view: StepView | undefined): ConversationTurn {
+function viewTurn ({ id, question, files: asked = [], answer, content, state, createdAt, endedAt }: TurnRow, view: StepView | undefined): ConversationTurn {
   const { source_documents: sourceDocuments = [], metadata, steps = [], error } = (content ?? {}) as TurnContent
   const seen = view === undefined ? [] : steps.map(step => stepFor(view, step))
   return {
@@ -205,8 +206,9 @@ function viewTurn ({ id, question, answer, content, state, createdAt, endedAt }:
     sourceDocuments,
     metadata,
     steps: seen.filter(step => !('file' in step)),
-    files: steps.flatMap(step => 'file' in step ? [step.file] : []),
-    state: runStateOf(state),
+    files: [...(asked as readonly TurnFile[]).map(file => ({ ...file, role: 'user' as const })), ...steps.flatMap(step => 'file' in step ? [step.file] : [])],
+    // a task of another plugin may complete with the result that its tool failed
+    state: error !== undefined && state === 'completed' ? 'failed' : runStateOf(state),
     createdAt,
     durationMs: endedAt === undefined ? undefined : endedAt - createdAt,
     error: error ?? (state === 'canceled' ? { code: 'RUN_CANCELLED', message: 'the answer was cancelled' } : undefined)
@@ -220,15 +222,18 @@ function copyOf (turn: TurnRow): ConversationExport['turns'][number] {
 }
 
 function importedTurn ({ id = randomUUID(), question, answer, sourceDocuments, metadata, steps = [], files = [], state = 'completed', createdAt, durationMs = 0, error }: ConversationExport['turns'][number]): ImportedTurn {
+  const asked = files.flatMap(({ role, ...file }) => role === 'user' ? [file] : [])
+  const answered = files.filter(({ role }) => role !== 'user')
   const content: TurnContent = {
     ...sourceDocuments !== undefined && sourceDocuments.length > 0 && { source_documents: sourceDocuments },
     ...metadata !== undefined && { metadata },
-    ...steps.length + files.length > 0 && { steps: [...steps, ...files.map(file => ({ file }))] },
+    ...steps.length + answered.length > 0 && { steps: [...steps, ...answered.map(file => ({ file }))] },
     ...error !== undefined && { error }
   }
   return {
     id,
     question,
+    files: keptFiles(asked),
     ...answer === undefined ? {} : { answer },
     content,
     // what was in progress there is not in progress here

@@ -1,9 +1,10 @@
 import type { ChatTurn, Conversations, RunCaller, TurnPlace, Vac } from '@polyvac/core'
 import { conversationAccess, stepsFor, type ExposedVacs } from '@polyvac/core/plugin'
-import { ownerKey, type NewTask, type TaskStore } from '@polyvac/tasks'
+import { ownerKey, type NewTask, type TaskStore, type UserMessage } from '@polyvac/tasks'
 import { NoSuchConversationError } from '../errors.js'
 import type { CallerTasks } from '../tasks/caller-tasks.js'
 import { earlierTurns } from './earlier-turns.js'
+import { turnFilesOf } from './messages.js'
 import { turnAt } from './stored-conversations.js'
 import type { TurnMetadata } from './turn.js'
 
@@ -24,6 +25,8 @@ export interface TaskQuestion {
   /** The skill of the task. */
   readonly skill: string
   readonly question: string
+  /** The message of the question, whose files are kept. */
+  readonly message?: UserMessage | undefined
   /** The turns that the caller has sent before the question. */
   readonly sent: readonly ChatTurn[]
   /** The conversation that the caller names; undefined begins one. */
@@ -60,14 +63,15 @@ export async function taskTurn (parts: TurnParts, caller: RunCaller, asked: Task
 }
 
 /** Tasks of several VACs may be in one context, which is a separate conversation with each of them. */
-async function placeOf (conversations: Conversations, tasks: CallerTasks, caller: RunCaller, { vac: { name: vac }, question, sent, contextId }: TaskQuestion): Promise<TurnPlace> {
+async function placeOf (conversations: Conversations, tasks: CallerTasks, caller: RunCaller, { vac: { name: vac }, question, message, sent, contextId }: TaskQuestion): Promise<TurnPlace> {
+  const files = message && turnFilesOf(message.parts)
   try {
-    return await conversations.place(caller, { vac, question, conversation: contextId, sent })
+    return await conversations.place(caller, { vac, question, files, conversation: contextId, sent })
   } catch (err) {
     if (!(err instanceof NoSuchConversationError)) throw err
     const { tasks: latest } = await tasks.list(caller.principal, { contextId, limit: MAX_LATEST })
     if (!latest.some(({ metadata }) => metadata.isTurn === true)) throw err
     // the context of the task is the conversation, not the new id
-    return await conversations.place(caller, { vac, question, sent })
+    return await conversations.place(caller, { vac, question, files, sent })
   }
 }

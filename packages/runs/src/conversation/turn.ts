@@ -1,6 +1,5 @@
-import type { Answer, Conversations, Step, StepView, TurnHistory, TurnPlace } from '@polyvac/core'
+import type { Answer, AnsweredTurn, Conversations, Step, StepView, TurnHistory, TurnPlace, TurnTask } from '@polyvac/core'
 import { collectStep } from '@polyvac/core/plugin'
-import type { TaskRecord } from '@polyvac/tasks'
 
 /** The members of the metadata of a task that are about its conversation. */
 export interface TurnMetadata {
@@ -13,18 +12,16 @@ export interface TurnMetadata {
   readonly history?: TurnPlace | undefined
 }
 
-/** The turn of a conversation that an attempt at a task answers. Without one, its methods do nothing. */
-export class Turn {
-  /** What it keeps of steps; undefined: none. */
+export class Turn implements AnsweredTurn {
   readonly steps: StepView | undefined
   readonly #conversations: Conversations | undefined
-  readonly #task: { readonly id: string, readonly turn: number, readonly attempt: number }
+  readonly #task: TurnTask
   readonly #metadata: TurnMetadata
   readonly #isTurn: boolean
   readonly #taken: Step[] = []
   #leftOut = 0
 
-  constructor (conversations: Conversations | undefined, { id, turn, metadata }: Pick<TaskRecord, 'id' | 'turn' | 'metadata'>, attempt: number) {
+  constructor (conversations: Conversations | undefined, { id, turn }: Omit<TurnTask, 'attempt'>, attempt: number, metadata: TurnMetadata) {
     this.#conversations = conversations
     this.#task = { id, turn, attempt }
     this.#metadata = metadata
@@ -32,7 +29,6 @@ export class Turn {
     this.steps = this.#isTurn ? this.#metadata.turnSteps : undefined
   }
 
-  /** What was said before; undefined where nothing is stored, and the history that was sent counts. */
   async history (): Promise<TurnHistory | undefined> {
     const { history: place, begins } = this.#metadata
     if (begins === true && this.#task.turn === 0) return undefined
@@ -42,18 +38,15 @@ export class Turn {
     return history
   }
 
-  /** Adds a step of the answer; the answer has bounded them. */
+  /** The answer has bounded its steps. */
   add (step: Step): void { if (this.steps !== undefined) collectStep(this.#taken, step) }
 
-  /** The answer with the number of turns that its interpreter did not get. */
   withHistory (answer: Answer): Answer {
     return this.#leftOut === 0 ? answer : { ...answer, metadata: { ...answer.metadata, turns_left_out: this.#leftOut } }
   }
 
-  /** Keeps the answer. Call it before the update that ends the task. */
   async answer (answer: Answer): Promise<void> { if (this.#isTurn) await this.#conversations!.answer(this.#task, answer, this.#taken) }
 
-  /** The same for a failure. */
   async fail ({ code, message }: { readonly code: string, readonly message: string }): Promise<void> {
     if (this.#isTurn) await this.#conversations!.fail(this.#task, { code, message }, this.#taken)
   }

@@ -45,7 +45,7 @@ export function taskRunner (options: RunnerOptions, execute: Execute): TaskHandl
     // who sent it, or answered its last question
     const maker = callerOfFields(owner, task.metadata.caller ?? task.metadata)
     const principal = currentCaller(options.authenticate, maker)
-    const turn = new Turn(options.conversations, task, context.attempt)
+    const turn = new Turn(options.conversations, task, context.attempt, task.metadata)
     const isEnded = maker !== undefined && principal === undefined
     const problem = isEnded ? protocol.credentialEnded : protocol.problemOf(vacsFor(options.vacs, principal, options.log), task)
     if (problem !== undefined) {

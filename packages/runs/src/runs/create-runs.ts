@@ -1,4 +1,4 @@
-import type { Authenticate, Conversations, Log, StepView, TurnPlace, Vac, Vacs } from '@polyvac/core'
+import type { AnsweredTurn, Authenticate, BegunTurn, Conversations, Log, StepView, TurnPlace, TurnTask, Vac, Vacs } from '@polyvac/core'
 import {
   accessKey, callback, callerFields, flag, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
   stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type RunReading, type Runs,
@@ -9,12 +9,14 @@ import { createHash, randomUUID } from 'node:crypto'
 import { CallerTasks } from '../tasks/caller-tasks.js'
 import { removeTask } from '../tasks/remove-task.js'
 import { conversationsIn, turnAt } from '../conversation/stored-conversations.js'
+import { Turn, type TurnMetadata } from '../conversation/turn.js'
 import { ConversationsNotKeptError, IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from '../errors.js'
 import { runItems } from './run-items.js'
 import { ownerOfRuns, runsOwner } from '../run-owner.js'
 import { taskStatesOf } from '../run-states.js'
 import { viewRun } from './run-view.js'
-import { runVacs, type RunInput, type RunMetadata } from './run-vac.js'
+import type { RunInput, RunMetadata } from './run-input.js'
+import { runVacs } from './run-vac.js'
 import { noteReader } from './unread.js'
 
 export interface RunsOptions {
@@ -80,6 +82,9 @@ export function createRuns (options: RunsOptions): OwnRuns {
   return new StoredRuns(vacs, tasks, worker, conversations)
 }
 
+/** What decides where a question goes. */
+type PlacedRun = Pick<NewRun, 'vac' | 'question' | 'files' | 'history' | 'conversation' | 'sendsAll' | 'previous' | 'other'>
+
 class StoredRuns implements OwnRuns {
   readonly conversations: Conversations | undefined
   readonly #vacs: Vacs
@@ -112,8 +117,8 @@ class StoredRuns implements OwnRuns {
       caller: callerFields(caller.principal),
       steps: run.steps,
       unreadMs: run.unreadMs,
-      ...keeps && { isTurn: true, ...run.conversation === undefined && previous === undefined && history.length === 0 && { begins: true }, turnSteps: run.steps ?? stepsFor(vac.config, true, () => caller.isAdmin) },
-      ...place !== undefined && !keeps && { history: { ...place, sent: [], dropped: [] } }
+      ...keeps && { ...turnMetadata(caller, vac, run.steps), ...run.conversation === undefined && previous === undefined && history.length === 0 && { begins: true } },
+      ...place !== undefined && !keeps && { history: { ...place, files: [], sent: [], dropped: [] } }
     }
     // the request only waits from here on: the run is in a separate trace
     const trace = traceLinks()
@@ -143,15 +148,15 @@ class StoredRuns implements OwnRuns {
   }
 
   /** Continues a run that asks back. */
-  async #reply (caller: RunCaller, { owner, id }: TaskHead, { question, notes, requestId, steps, unreadMs }: NewRun): Promise<StartedRun> {
+  async #reply (caller: RunCaller, { owner, id }: TaskHead, { question, files, notes, requestId, steps, unreadMs }: NewRun): Promise<StartedRun> {
     const metadata = { caller: callerFields(caller.principal), requestId, steps, unreadMs }
-    const task = await this.#provide(owner, id, question, notes, metadata)
+    const task = await this.#provide(owner, id, { question, files, notes }, metadata)
     return { run: viewRun(task), isNew: true, settle: async signal => await this.#settle({ task, created: true }, signal) }
   }
 
-  async #provide (owner: string, id: string, text: string, notes: unknown, metadata: object): Promise<TaskRecord> {
+  async #provide (owner: string, id: string, { question: text, files, notes }: Pick<NewRun, 'question' | 'files' | 'notes'>, metadata: object): Promise<TaskRecord> {
     const message = { id: randomUUID(), parts: [{ type: 'text' as const, text }], ...notes !== undefined && { metadata: { notes } } }
-    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { ...metadata }, text)
+    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { ...metadata }, { question: text, files })
     if (outcome === 'not-found') throw new NoSuchRunError()
     if (outcome === 'not-waiting') throw new RunNotWaitingError(viewRun(task).state)
     return task
@@ -167,8 +172,8 @@ class StoredRuns implements OwnRuns {
   }
 
   /** Where the question goes; undefined where conversations are not kept, and it names none. */
-  async #place (caller: RunCaller, run: NewRun): Promise<TurnPlace | undefined> {
-    const { vac, question, history, conversation, sendsAll, previous, other } = run
+  async #place (caller: RunCaller, run: PlacedRun): Promise<TurnPlace | undefined> {
+    const { vac, question, files, history, conversation, sendsAll, previous, other } = run
     if (this.conversations === undefined) {
       if (conversation === undefined && previous === undefined) return undefined
       throw new ConversationsNotKeptError(this.#tasks.conversations !== undefined ? 'createRuns() has the option `conversations: false`' : 'the task store keeps none')
@@ -176,12 +181,22 @@ class StoredRuns implements OwnRuns {
     return await this.conversations.place(caller, {
       vac: vac.name,
       question,
+      files,
       conversation,
       sent: isAfterStored(run) ? [] : history,
       sendsAll,
       after: previous && { task: previous.id, turn: previous.turn },
       isExclusive: other === 'refuse'
     })
+  }
+
+  async beginTurn (caller: RunCaller, { vac, question, conversation }: Parameters<Runs['beginTurn']>[1]): Promise<BegunTurn> {
+    const turn = await this.#place(caller, { vac, question, conversation, history: [] })
+    return { turn: turn!, metadata: { ...turnMetadata(caller, vac) } }
+  }
+
+  async answeredTurn (task: TurnTask, metadata: TurnMetadata): Promise<AnsweredTurn> {
+    return new Turn(this.conversations, task, task.attempt, metadata)
   }
 
   async #create (owner: string, task: NewTask, place: TurnPlace | undefined): Promise<CreatedTask> {
@@ -249,8 +264,12 @@ class StoredRuns implements OwnRuns {
 
   async continue (caller: RunCaller, vac: string | undefined, id: string, text: string): Promise<Run> {
     const { owner } = await this.#find(caller, vac, id)
-    return viewRun(await this.#provide(owner, id, text, undefined, { caller: callerFields(caller.principal) }))
+    return viewRun(await this.#provide(owner, id, { question: text }, { caller: callerFields(caller.principal) }))
   }
+}
+
+function turnMetadata ({ isAdmin }: RunCaller, { config }: Vac, steps?: StepView): TurnMetadata {
+  return { isTurn: true, turnSteps: steps ?? stepsFor(config, true, () => isAdmin) }
 }
 
 /** @throws RUN_NOT_FOUND for the run of another VAC, as for an unknown one */
@@ -260,7 +279,7 @@ function ofVac<Task extends TaskHead> (vac: string | undefined, task: Task | und
 }
 
 /** Whether the history of a request comes after stored turns, instead of standing for them. */
-function isAfterStored ({ previous, sendsAll }: NewRun): boolean {
+function isAfterStored ({ previous, sendsAll }: Pick<NewRun, 'previous' | 'sendsAll'>): boolean {
   return previous !== undefined || sendsAll === false
 }
 

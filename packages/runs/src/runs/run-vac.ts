@@ -1,43 +1,18 @@
-import { isAnswer, isStep, type Answer, type Authenticate, type ChatTurn, type Conversations, type Log, type Principal, type StepView } from '@polyvac/core'
+import { isAnswer, isStep, type Answer, type Authenticate, type ChatTurn, type Conversations, type Log, type Principal } from '@polyvac/core'
 import {
   askedBack, BoundLog, CallRecord, callerOfFields, currentCaller, failureOf, isLargeJson, releaseContext, traceTask, UnauthenticatedError, usageOf, VacInvalidResultError, vacOfSkill,
-  vacsFor, yieldToEventLoop, type CallerFields, type ExposedVacs, type PlacedCall
+  vacsFor, yieldToEventLoop, type ExposedVacs, type PlacedCall
 } from '@polyvac/core/plugin'
 import { isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import { AnswerWriter } from '../execute/stream-answer.js'
 import { toTurn } from '../conversation/earlier-turns.js'
 import { contextOf } from '../conversation/messages.js'
 import { withStored } from '../conversation/sent-history.js'
-import { Turn, type TurnMetadata } from '../conversation/turn.js'
+import { Turn } from '../conversation/turn.js'
 import type { StoredFailure } from '../errors.js'
+import type { RunInput, RunMetadata } from './run-input.js'
 import { ANSWER, FAILURE } from './run-view.js'
 import { cancelUnread } from './unread.js'
-
-/** What the store keeps of the question of a run. */
-export interface RunInput {
-  readonly question: string
-  readonly history: readonly ChatTurn[]
-  readonly extra: Readonly<Record<string, unknown>>
-  readonly timeoutMs?: number | undefined
-  readonly isWhole: boolean
-  /** What the requests with its idempotency key have in common. */
-  readonly request?: unknown
-  /** Whether `history` comes after the stored turns. Otherwise they stand for it. */
-  readonly appends?: boolean | undefined
-  /** What the protocol keeps of the question. */
-  readonly notes?: unknown
-}
-
-/** What the store keeps of the request of a run. */
-export interface RunMetadata extends TurnMetadata {
-  readonly protocol: string
-  readonly requestId: string
-  /** Undefined for callers without an identity. */
-  readonly owner?: string | undefined
-  readonly caller: CallerFields
-  readonly steps?: StepView | undefined
-  readonly unreadMs?: number | undefined
-}
 
 interface RunnerOptions {
   /** The store, which knows when a run was read. */
@@ -58,7 +33,7 @@ export function runVacs (options: RunnerOptions): TaskHandler {
     const vac = vacOfSkill(task.skill) ?? task.skill
     const log = new BoundLog(options.log, { runId: task.id, reqId: requestId })
     const record = new CallRecord({ vac, protocol, principal, taskId: task.id, attempt: context.attempt }, log)
-    const turn = new Turn(options.conversations, task, context.attempt)
+    const turn = new Turn(options.conversations, task, context.attempt, task.metadata)
     const stopLooking = unreadMs === undefined ? undefined : cancelUnread(options.tasks, task, unreadMs, log)
     try {
       if (maker !== undefined && principal === undefined) throw new UnauthenticatedError()

@@ -4,7 +4,7 @@ import type { TaskRecord } from '@polyvac/tasks'
 import { runStateOf } from '../run-states.js'
 import { contextOf, questionText } from '../conversation/messages.js'
 import { failureError, RunCancelledError, type StoredFailure } from '../errors.js'
-import type { RunInput } from './run-vac.js'
+import type { RunInput } from './run-input.js'
 
 /** The artifact with the whole Answer of a turn. */
 export const ANSWER = 'answer'

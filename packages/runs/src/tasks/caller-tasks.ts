@@ -51,9 +51,9 @@ export class CallerTasks {
 
   /**
    * Answers the question of a task, which goes on with the scopes of this caller. `fields`: more of its metadata.
-   * `question`: the text of the message, the next turn of its conversation.
+   * `question`: what the message asks, the next turn of its conversation.
    */
-  async continue (caller: Caller, { owner, id }: TaskRecord, message: UserMessage, fields?: object, question?: string): ReturnType<TaskStore['provideInput']> {
+  async continue (caller: Caller, { owner, id }: TaskRecord, message: UserMessage, fields?: object, question?: Parameters<TaskStore['provideInput']>[4]): ReturnType<TaskStore['provideInput']> {
     return await this.#tasks.provideInput(owner, id, message, { caller: callerFields(caller), ...fields }, question)
   }
 

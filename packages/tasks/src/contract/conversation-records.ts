@@ -11,6 +11,8 @@ export interface NewTurn {
   /** The id of a conversation that the service begins; it becomes the context of a task that names none. */
   readonly conversation?: string | undefined
   readonly question: string
+  /** The files that came with the question, as a JSON value. */
+  readonly files?: unknown
   /** The number of a turn: it and the later ones are deleted before. */
   readonly from?: number | undefined
   /** What was said before, for a conversation that begins with this turn. */
@@ -40,6 +42,8 @@ export interface TurnRow {
   /** The task that answers; undefined for a turn that was imported. The task may be deleted. */
   readonly task?: { readonly owner: string, readonly id: string }
   readonly question: string
+  /** The files that came with the question. */
+  readonly files?: unknown
   /** The text of the answer, or of what the answer asks back. */
   readonly answer?: string
   /** What else `answer` has written. */
@@ -51,7 +55,7 @@ export interface TurnRow {
   readonly endedAt?: number
 }
 
-export interface ImportedTurn extends Pick<TurnRow, 'id' | 'question' | 'answer' | 'content' | 'createdAt' | 'endedAt'> {
+export interface ImportedTurn extends Pick<TurnRow, 'id' | 'question' | 'files' | 'answer' | 'content' | 'createdAt' | 'endedAt'> {
   readonly state: 'completed' | 'failed' | 'canceled'
 }
 

@@ -43,10 +43,10 @@ export interface TaskStore {
     { outcome: 'canceled' | 'terminal', task: TaskRecord } | { outcome: 'not-found', task: null }>
   /**
    * Provides input to a task in `input-required` or `auth-required`: its next turn begins as `submitted`. `metadata`:
-   * members of the task's metadata that are different from this turn on, such as who asks. `question`: the text of the
-   * message, which becomes the next turn of the conversation of the task.
+   * members of the task's metadata that are different from this turn on, such as who asks. `question`: what the message
+   * asks, which becomes the next turn of the conversation of the task.
    */
-  provideInput (owner: string, id: string, message: UserMessage, metadata?: Readonly<Record<string, unknown>>, question?: string): Promise<
+  provideInput (owner: string, id: string, message: UserMessage, metadata?: Readonly<Record<string, unknown>>, question?: Pick<NewTurn, 'question' | 'files'>): Promise<
     { outcome: 'accepted' | 'not-waiting', task: TaskRecord } | { outcome: 'not-found', task: null }>
   /**
    * Replays the log after number `after` (default 0), then follows it. Ends after the terminal event, when `signal`

@@ -1,6 +1,6 @@
-import type { ConversationHistory, ConversationKey } from '../contract/conversation-records.js'
+import type { ConversationHistory, ConversationKey, NewTurn } from '../contract/conversation-records.js'
 import {
-  CONVERSATION, DELETED_AT_ONCE, isCounted, ownerLimits, QUESTION, titleOf, TURN, turnBytes, turnId, turnsWithin,
+  CONVERSATION, DELETED_AT_ONCE, filesText, isCounted, ownerLimits, QUESTION, titleOf, TURN, turnBytes, turnId, turnsWithin,
   type ConversationLimits, type ConversationTable, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
 } from '../store/conversations.js'
 import { isName } from '../basics/names.js'
@@ -12,7 +12,7 @@ type BegunRow = NewRow & { readonly turn: PreparedTurn }
 
 interface Begun extends Pick<StoredConversation, 'key' | 'last' | 'turns'>, ConversationKey {}
 
-interface AddedTurn extends Pick<StoredTurn, 'seq' | 'id' | 'task' | 'question' | 'answer' | 'content' | 'state'> {
+interface AddedTurn extends Pick<StoredTurn, 'seq' | 'id' | 'task' | 'question' | 'files' | 'answer' | 'content' | 'state'> {
   readonly conversation: number
   readonly taskOwner: string | null
   readonly n: number
@@ -33,7 +33,7 @@ export class Conversations implements ConversationTable {
       find: `SELECT ${CONVERSATION} FROM ${conversation} WHERE ${of}`,
       page: `SELECT ${CONVERSATION} FROM ${conversation} WHERE owner = $1 AND vac = $2 AND (updated_at, key) < ($3, $4) ORDER BY updated_at DESC, key DESC LIMIT $5`,
       turns: `SELECT ${TURN} FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
-      sizes: `SELECT seq, (length(question) + coalesce(length(answer), 0) + coalesce(length(content), 0))::int AS chars FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+      sizes: `SELECT seq, (length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0))::int AS chars FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
       numberOf: `SELECT seq FROM ${turn} WHERE conversation = $1 AND id = $2`,
       questions: `SELECT ${QUESTION} FROM ${turn} WHERE conversation = $1 ORDER BY seq`,
       open: `SELECT ${QUESTION} FROM ${turn} WHERE conversation = $1 AND ended_at IS NULL ORDER BY seq`,
@@ -50,10 +50,10 @@ export class Conversations implements ConversationTable {
         ORDER BY owner, vac, id
         ON CONFLICT (owner, vac, id) DO UPDATE SET updated_at = excluded.updated_at, turns = ${conversation}.turns + excluded.turns, last = ${conversation}.last + excluded.last,
           bytes = ${conversation}.bytes + excluded.bytes RETURNING key, last, turns, owner, vac, id`,
-      addTurns: `INSERT INTO ${turn} (conversation, seq, id, task, task_owner, n, attempt, question, answer, content, state, created_at, ended_at)
-        SELECT conversation, seq, id, task, task_owner, n, 0, question, answer, content, state, created_at, ended_at
-        FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bigint[])
-          i(conversation, seq, id, task, task_owner, n, question, answer, content, state, created_at, ended_at)`,
+      addTurns: `INSERT INTO ${turn} (conversation, seq, id, task, task_owner, n, attempt, question, files, answer, content, state, created_at, ended_at)
+        SELECT conversation, seq, id, task, task_owner, n, 0, question, files, answer, content, state, created_at, ended_at
+        FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[])
+          i(conversation, seq, id, task, task_owner, n, question, files, answer, content, state, created_at, ended_at)`,
       next: `UPDATE ${conversation} SET updated_at = $1, turns = turns + 1, last = last + 1, bytes = bytes + $2
         WHERE key = (SELECT conversation FROM ${turn} WHERE task = $3 AND n = $4) RETURNING key, last, turns, owner, vac, id`,
       // the conversation first, as every other transaction locks the two
@@ -63,7 +63,7 @@ export class Conversations implements ConversationTable {
       first: `SELECT seq, question FROM ${turn} WHERE conversation = $1 ORDER BY seq LIMIT 1`,
       dropFrom: `DELETE FROM ${turn} WHERE conversation = $1 AND seq >= $2 RETURNING seq`,
       dropFirst: `DELETE FROM ${turn} WHERE conversation = $1 AND seq IN (SELECT seq FROM ${turn} WHERE conversation = $1 ORDER BY seq LIMIT $2)`,
-      recount: `UPDATE ${conversation} SET (turns, bytes) = (SELECT count(*), coalesce(sum(length(question) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) FROM ${turn} WHERE conversation = $1)
+      recount: `UPDATE ${conversation} SET (turns, bytes) = (SELECT count(*), coalesce(sum(length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) FROM ${turn} WHERE conversation = $1)
         WHERE key = $1`,
       retitle: `UPDATE ${conversation} SET title = $2 WHERE key = $1 AND title = $3`,
       rename: `UPDATE ${conversation} SET title = $4, updated_at = $5 WHERE ${of} RETURNING key`,
@@ -135,7 +135,7 @@ export class Conversations implements ConversationTable {
       groups.set(name, [...groups.get(name) ?? [], row])
     }
     const firsts = [...groups.values()].map(some => some[0] as BegunRow)
-    const sizes = [...groups.values()].map(some => some.reduce((sum, { turn }) => sum + turnBytes(turn.question), 0))
+    const sizes = [...groups.values()].map(some => some.reduce((sum, { turn }) => sum + turnBytes(turn.question, turn.files), 0))
     const begun = await session.run<Begun>(this.#sql.begin, [
       textArray(firsts.map(({ turn }) => turn.owner)), textArray(firsts.map(({ turn }) => turn.vac)), textArray(firsts.map(({ turn }) => turn.id)),
       textArray(firsts.map(({ turn }) => titleOf(turn.question))), int8Array([...groups.values()].map(some => (some.at(-1) as BegunRow).first.at)),
@@ -143,19 +143,20 @@ export class Conversations implements ConversationTable {
     ], 'begin turns')
     const turns = begun.flatMap(({ key, last, owner, vac, id }) => {
       const some = groups.get(JSON.stringify([owner, vac, id])) ?? []
-      return some.map(({ origin, owner: taskOwner, turn: { question }, first: { at } }, i) =>
-        ({ conversation: key, seq: last - some.length + 1 + i, id: origin.id, task: origin.id, taskOwner, n: 0, question, answer: null, content: null, state: 'submitted' as const, at, endedAt: null }))
+      return some.map(({ origin, owner: taskOwner, turn: { question, files }, first: { at } }, i) =>
+        ({ conversation: key, seq: last - some.length + 1 + i, id: origin.id, task: origin.id, taskOwner, n: 0, question, files, answer: null, content: null, state: 'submitted' as const, at, endedAt: null }))
     })
     await this.#addTurns(session, turns)
     for (const [i, row] of begun.entries()) await this.#keepLimits(session, row, sizes[i] ?? 0)
   }
 
   /** Adds the next turn of a task that asked back and has an answer, if it is in a conversation. */
-  async continue (session: Session, task: string, n: number, question: string, { taskOwner, at }: { taskOwner: string, at: number }): Promise<void> {
-    const bytes = turnBytes(question)
+  async continue (session: Session, task: string, n: number, { question, files: given }: Pick<NewTurn, 'question' | 'files'>, { taskOwner, at }: { taskOwner: string, at: number }): Promise<void> {
+    const files = filesText(given)
+    const bytes = turnBytes(question, files)
     const [row] = await session.run<Begun>(this.#sql.next, [at, bytes, task, n - 1])
     if (row === undefined) return
-    await this.#addTurns(session, [{ conversation: row.key, seq: row.last, id: turnId(task, n), task, taskOwner, n, question, answer: null, content: null, state: 'submitted', at, endedAt: null }])
+    await this.#addTurns(session, [{ conversation: row.key, seq: row.last, id: turnId(task, n), task, taskOwner, n, question, files, answer: null, content: null, state: 'submitted', at, endedAt: null }])
     await this.#keepLimits(session, row, bytes)
   }
 
@@ -177,12 +178,12 @@ export class Conversations implements ConversationTable {
   }
 
   async #importIn (session: Session, { owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[]): Promise<boolean> {
-    const bytes = turns.reduce((sum, { question, answer, content }) => sum + turnBytes(question, answer, content), 0)
+    const bytes = turns.reduce((sum, { question, files, answer, content }) => sum + turnBytes(question, files, answer, content), 0)
     const now = this.#connection.now()
     const [row] = await session.run<{ key: number }>(this.#sql.create, [owner, vac, id, title, turns[0]?.created_at ?? now, now, turns.length, bytes])
     if (row === undefined) return false
-    await this.#addTurns(session, turns.map(({ id, question, answer, content, state, created_at: at, ended_at: endedAt }, i) =>
-      ({ conversation: row.key, seq: i + 1, id, task: null, taskOwner: null, n: 0, question, answer, content, state, at, endedAt })))
+    await this.#addTurns(session, turns.map(({ id, question, files, answer, content, state, created_at: at, ended_at: endedAt }, i) =>
+      ({ conversation: row.key, seq: i + 1, id, task: null, taskOwner: null, n: 0, question, files, answer, content, state, at, endedAt })))
     if (isCounted(owner, this.#limits, { conversations: 1, bytes })) await this.#trim(session, owner)
     return true
   }
@@ -194,7 +195,7 @@ export class Conversations implements ConversationTable {
     await session.run(this.#sql.addTurns, [
       int8Array(turns.map(({ conversation }) => conversation)), int4Array(turns.map(({ seq }) => seq)), textArray(turns.map(({ id }) => id)),
       textArray(turns.map(({ task }) => task)), textArray(turns.map(({ taskOwner }) => taskOwner)), int4Array(turns.map(({ n }) => n)),
-      textArray(turns.map(({ question }) => question)), textArray(turns.map(({ answer }) => answer)), textArray(turns.map(({ content }) => content)), textArray(turns.map(({ state }) => state)),
+      textArray(turns.map(({ question }) => question)), textArray(turns.map(({ files }) => files)), textArray(turns.map(({ answer }) => answer)), textArray(turns.map(({ content }) => content)), textArray(turns.map(({ state }) => state)),
       int8Array(turns.map(({ at }) => at)), int8Array(turns.map(({ endedAt }) => endedAt))
     ], 'add turns')
   }

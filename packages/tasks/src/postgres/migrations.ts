@@ -89,6 +89,8 @@ export const STEPS: readonly string[] = [`
   CREATE TRIGGER turn_state AFTER UPDATE OF state ON $.task FOR EACH ROW WHEN (NEW.state <> OLD.state AND NEW.context IS NOT NULL) EXECUTE FUNCTION $.follow_task();
 `, `
   ALTER TABLE $.task ADD COLUMN read_at bigint;
+`, `
+  ALTER TABLE $.turn ADD COLUMN files text;
 `]
 
 /**

@@ -1,9 +1,9 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { TurnInProgressError } from '../basics/errors.js'
-import type { ConversationHistory, ConversationKey } from '../contract/conversation-records.js'
+import type { ConversationHistory, ConversationKey, NewTurn } from '../contract/conversation-records.js'
 import type { TaskState } from '../contract/task.js'
 import {
-  CONVERSATION, DELETED_AT_ONCE, isCounted, ownerLimits, QUESTION, titleOf, TURN, turnBytes, turnId, turnsWithin,
+  CONVERSATION, DELETED_AT_ONCE, filesText, isCounted, ownerLimits, QUESTION, titleOf, TURN, turnBytes, turnId, turnsWithin,
   type ConversationLimits, type ConversationTable, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
 } from '../store/conversations.js'
 import type { PreparedTurn } from '../store/new-task.js'
@@ -12,6 +12,8 @@ import { overwriting } from './store-file.js'
 
 /** The turn of a task as it is created. */
 interface BegunTurn { readonly taskOwner: string, readonly task: string, readonly state: TaskState, readonly at: number }
+
+type Asked = Pick<NewTurn, 'question' | 'files'>
 
 interface TurnKey { readonly conversation: number, readonly seq: number }
 
@@ -31,8 +33,8 @@ export class Conversations {
         RETURNING key, last, turns`),
       create: database.prepare(`INSERT INTO conversation (owner, vac, id, title, created_at, updated_at, turns, last, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT DO NOTHING`),
-      addTurn: database.prepare(`INSERT INTO turn (conversation, seq, id, task, task_owner, n, attempt, question, answer, content, state, created_at, ended_at)
-        VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`),
+      addTurn: database.prepare(`INSERT INTO turn (conversation, seq, id, task, task_owner, n, attempt, question, files, answer, content, state, created_at, ended_at)
+        VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)`),
       next: database.prepare('UPDATE conversation SET updated_at = ?, turns = turns + 1, last = last + 1, bytes = bytes + ? WHERE key = ? RETURNING key, last, turns'),
       turns: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq < ? ORDER BY seq DESC LIMIT ?`),
       numberOf: database.prepare('SELECT seq FROM turn WHERE conversation = ? AND id = ?'),
@@ -52,7 +54,7 @@ export class Conversations {
       dropFrom: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq >= ?'),
       dropFirst: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq IN (SELECT seq FROM turn WHERE conversation = ? ORDER BY seq LIMIT ?)'),
       recount: database.prepare(`UPDATE conversation SET turns = c.turns, bytes = c.bytes FROM (
-        SELECT count(*) AS turns, coalesce(sum(length(question) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) AS bytes FROM turn WHERE conversation = ?) AS c WHERE key = ?`),
+        SELECT count(*) AS turns, coalesce(sum(length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) AS bytes FROM turn WHERE conversation = ?) AS c WHERE key = ?`),
       retitle: database.prepare('UPDATE conversation SET title = ? WHERE key = ? AND title = ?'),
       rename: database.prepare(`UPDATE conversation SET title = ?, updated_at = ? WHERE ${of}`),
       delete: database.prepare('DELETE FROM conversation WHERE key = ?'),
@@ -102,24 +104,25 @@ export class Conversations {
 
   /** Adds the first turn of a new task. */
   begin (turn: PreparedTurn, { task, taskOwner, state, at }: BegunTurn): void {
-    const { owner, vac, id, question, from, earlier } = turn
+    const { owner, vac, id, question, files, from, earlier } = turn
     if (earlier.length > 0) this.import(turn, titleOf(earlier[0]!.question), earlier, at)
     if (from !== undefined) this.#dropFrom(turn, from)
-    const bytes = turnBytes(question)
+    const bytes = turnBytes(question, files)
     const row = this.#sql.begin.get<StoredConversation>(owner, vac, id, titleOf(question), at, at, bytes)
     if (row === undefined) return
-    this.#sql.addTurn.run(row.key, row.last, task, task, taskOwner, 0, question, null, null, state, at, null)
+    this.#sql.addTurn.run(row.key, row.last, task, task, taskOwner, 0, question, files, null, null, state, at, null)
     this.#keepLimits(row, owner, bytes)
   }
 
   /** Adds the next turn of a task that asked back and has an answer, if it is in a conversation. */
-  continue (task: string, n: number, question: string, { taskOwner, at }: Omit<BegunTurn, 'task' | 'state'>): void {
+  continue (task: string, n: number, { question, files: given }: Asked, { taskOwner, at }: Omit<BegunTurn, 'task' | 'state'>): void {
     const found = this.#sql.ofTask.get<TurnKey>(task, n - 1)
     if (found === undefined) return
-    const bytes = turnBytes(question)
+    const files = filesText(given)
+    const bytes = turnBytes(question, files)
     const row = this.#sql.next.get<StoredConversation>(at, bytes, found.conversation)
     if (row === undefined) return
-    this.#sql.addTurn.run(row.key, row.last, turnId(task, n), task, taskOwner, n, question, null, null, 'submitted', at, null)
+    this.#sql.addTurn.run(row.key, row.last, turnId(task, n), task, taskOwner, n, question, files, null, null, 'submitted', at, null)
     this.#keepLimits(row, undefined, bytes)
   }
 
@@ -146,12 +149,12 @@ export class Conversations {
   }
 
   import ({ owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[], at: number): boolean {
-    const bytes = turns.reduce((sum, { question, answer, content }) => sum + turnBytes(question, answer, content), 0)
+    const bytes = turns.reduce((sum, { question, files, answer, content }) => sum + turnBytes(question, files, answer, content), 0)
     const created = turns[0]?.created_at ?? at
     const { changes, lastInsertRowid: key } = this.#sql.create.run(owner, vac, id, title, created, at, turns.length, turns.length, bytes)
     if (changes === 0) return false
-    for (const [i, { id, question, answer, content, state, created_at: createdAt, ended_at: endedAt }] of turns.entries()) {
-      this.#sql.addTurn.run(key, i + 1, id, null, null, 0, question, answer, content, state, createdAt, endedAt)
+    for (const [i, { id, question, files, answer, content, state, created_at: createdAt, ended_at: endedAt }] of turns.entries()) {
+      this.#sql.addTurn.run(key, i + 1, id, null, null, 0, question, files, answer, content, state, createdAt, endedAt)
     }
     if (isCounted(owner, this.#limits, { conversations: 1, bytes })) this.trim(owner)
     return true

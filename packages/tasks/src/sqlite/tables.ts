@@ -101,6 +101,8 @@ export const STEPS: readonly string[] = [`
   END;
 `, `
   ALTER TABLE task ADD COLUMN read_at INTEGER;
+`, `
+  ALTER TABLE turn ADD COLUMN files TEXT;
 `]
 
 /** The first version that leaves WAL mode when it closes a file. */

@@ -44,6 +44,7 @@ export interface StoredTurn {
   readonly task: string | null
   readonly task_owner: string | null
   readonly question: string
+  readonly files: string | null
   readonly answer: string | null
   readonly content: string | null
   readonly state: TaskState
@@ -56,8 +57,8 @@ export interface FoundTurn { readonly row: StoredTurn, readonly conversation: Co
 export type ImportedRow = Omit<StoredTurn, 'seq' | 'task' | 'task_owner'>
 
 /** @throws TASK_TOO_LARGE */
-export function importedRow ({ id, question, answer, content, state, createdAt, endedAt }: ImportedTurn): ImportedRow {
-  return { id, question, answer: answer ?? null, content: content === undefined ? null : contentText(content), state, created_at: createdAt, ended_at: endedAt ?? null }
+export function importedRow ({ id, question, files, answer, content, state, createdAt, endedAt }: ImportedTurn): ImportedRow {
+  return { id, question, files: filesText(files), answer: answer ?? null, content: content === undefined ? null : contentText(content), state, created_at: createdAt, ended_at: endedAt ?? null }
 }
 
 type Awaitable<T> = T | Promise<T>
@@ -79,8 +80,8 @@ export interface ConversationTable {
 }
 
 export const CONVERSATION = 'key, id, title, created_at, updated_at, turns, last'
-export const TURN = 'seq, id, task, task_owner, question, answer, content, state, created_at, ended_at'
-export const QUESTION = TURN.replace('answer, content', 'NULL AS answer, NULL AS content')
+export const TURN = 'seq, id, task, task_owner, question, files, answer, content, state, created_at, ended_at'
+export const QUESTION = TURN.replace('files, answer, content', 'NULL AS files, NULL AS answer, NULL AS content')
 
 /** The first question as a title: one line, shortened at a word. */
 export function titleOf (question: string): string {
@@ -91,6 +92,9 @@ export function titleOf (question: string): string {
   // languages without spaces have no word to end at
   return `${words.length > MAX_TITLE_CHARS / 2 ? words : cut}…`
 }
+
+/** @throws TASK_TOO_LARGE */
+export function filesText (files: unknown): string | null { return files === undefined ? null : toJson('files', files, MAX_EVENT_CHARS) }
 
 function contentText (content: unknown): string { return toJson('content', content, MAX_EVENT_CHARS) }
 
@@ -105,12 +109,13 @@ function viewConversation ({ id, title, created_at: createdAt, updated_at: updat
   return { id, title, createdAt, updatedAt, turnCount, last }
 }
 
-function viewTurn ({ seq: number, id, task, task_owner: owner, question, answer, content, state, created_at: createdAt, ended_at: endedAt }: StoredTurn): TurnRow {
+function viewTurn ({ seq: number, id, task, task_owner: owner, question, files, answer, content, state, created_at: createdAt, ended_at: endedAt }: StoredTurn): TurnRow {
   return {
     number,
     id,
     ...task === null || owner === null ? {} : { task: { owner, id: task } },
     question,
+    ...files === null ? {} : { files: JSON.parse(files) as unknown },
     ...answer === null ? {} : { answer },
     ...content === null ? {} : { content: JSON.parse(content) as unknown },
     state,
@@ -124,7 +129,7 @@ export function turnsWithin (rows: Iterable<StoredTurn>, chars: number): StoredT
   const some: StoredTurn[] = []
   let taken = 0
   for (const row of rows) {
-    taken += turnBytes(row.question, row.answer, row.content)
+    taken += turnBytes(row.question, row.files, row.answer, row.content)
     if (taken > chars && some.length > 0) break
     some.push(row)
   }

@@ -8,7 +8,7 @@ import type { EventBody } from '../contract/task.js'
 import type { TaskOrigin } from '../log/fold-task.js'
 import { PAGE_CHARS } from '../log/log-page.js'
 import { preparePush, type PreparedPush } from '../push/push-configs.js'
-import { importedRow, type ImportedRow } from './conversations.js'
+import { filesText, importedRow, type ImportedRow } from './conversations.js'
 import { yieldToEventLoop } from '../basics/turn-time.js'
 
 /** Bytes that the rows and index entries of a task take besides its texts, about. */
@@ -32,7 +32,7 @@ export interface NewRow {
 }
 
 /** The first turn of a task as the store writes it. */
-export interface PreparedTurn extends ConversationKey { readonly question: string, readonly from: number | undefined, readonly isExclusive: boolean, readonly after: number | undefined, readonly earlier: readonly ImportedRow[] }
+export interface PreparedTurn extends ConversationKey { readonly question: string, readonly files: string | null, readonly from: number | undefined, readonly isExclusive: boolean, readonly after: number | undefined, readonly earlier: readonly ImportedRow[] }
 
 /**
  * Checks a new task and converts it to its rows, a large one in turns of the event loop.
@@ -80,7 +80,7 @@ export async function prepareTask (owner: string, task: NewTask, at: number): Pr
     firstText,
     bytes: TASK_BYTES + inputText.length + metadataText.length + firstText.length,
     push: push === undefined ? undefined : preparePush({ ...push, after: push.after ?? 1 }),
-    turn: turn === undefined || context === undefined ? undefined : { owner: turn.owner, vac: turn.vac, id: context, question: turn.question, from: turn.from, isExclusive: turn.isExclusive === true, after: turn.after, earlier: turn.earlier?.map(importedRow) ?? [] }
+    turn: turn === undefined || context === undefined ? undefined : { owner: turn.owner, vac: turn.vac, id: context, question: turn.question, files: filesText(turn.files), from: turn.from, isExclusive: turn.isExclusive === true, after: turn.after, earlier: turn.earlier?.map(importedRow) ?? [] }
   }
 }
 

@@ -14,7 +14,7 @@ const NUMBERS: Readonly<Record<string, Range>> = {
   seed: { min: Number.MIN_SAFE_INTEGER, integer: true }
 }
 
-/** What is wrong with a parameter that is a number; undefined if nothing is, or the name is that of another parameter. */
+/** What is wrong with a parameter that is a number; undefined if nothing is, and for other parameters. */
 export function numberProblem (name: string, value: unknown): string | undefined {
   const range = Object.hasOwn(NUMBERS, name) ? NUMBERS[name] : undefined
   if (range === undefined) return undefined

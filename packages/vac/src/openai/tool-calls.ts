@@ -30,10 +30,11 @@ export function mayCallTools ({ tools, tool_choice: choice }: Readonly<Record<st
 
 /**
  * The calls of tools that end an answer, `{ id, name, input }`, in the form of OpenAI, which is also taken: an
- * interpreter may pass on those of a model. A missing id is made.
+ * interpreter may pass on those of a model.
+ * @param newId makes the id of a call without one
  * @throws VAC_INVALID_RESULT for a call without a name
  */
-export function toolCallsOf (answer: Answer, vac: string): CalledTool[] {
+export function toolCallsOf (answer: Answer, vac: string, newId: (index: number) => string = () => `call_${randomUUID()}`): CalledTool[] {
   const { tool_calls: calls } = answer
   if (!Array.isArray(calls)) return []
   return calls.map((call: unknown, i) => {
@@ -44,7 +45,7 @@ export function toolCallsOf (answer: Answer, vac: string): CalledTool[] {
     }
     const given = form.arguments ?? {}
     return {
-      id: typeof id === 'string' && id !== '' ? id : `call_${randomUUID()}`,
+      id: typeof id === 'string' && id !== '' ? id : newId(i),
       name: form.name,
       arguments: typeof given === 'string' ? given : JSON.stringify(given)
     }

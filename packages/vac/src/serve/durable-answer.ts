@@ -24,7 +24,7 @@ export function isDurable ({ runs }: Served, request: FastifyRequest, { backgrou
 export async function answerDurably (served: Served, request: FastifyRequest, reply: FastifyReply, asked: Asked): Promise<object | undefined> {
   const runs = requireRuns(served)
   const caller = callerOf(served, request)
-  const { vac, question, history, extra, timeoutMs = served.timeoutMs, format, conversation, sendsAll, store, background, previous, notes } = asked
+  const { vac, question, files, history, extra, timeoutMs = served.timeoutMs, format, conversation, sendsAll, store, background, previous, notes } = asked
   const goesOn = asked.unreadMs !== undefined
   const unreadMs = asked.unreadMs === Infinity ? undefined : asked.unreadMs
   const key = keyOf(request)
@@ -34,6 +34,7 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
     const { run, isNew, settle } = await runs.start(caller, {
       vac,
       question,
+      files,
       history,
       extra,
       timeoutMs,
@@ -119,7 +120,7 @@ async function sendItems (served: Served, request: FastifyRequest, reply: Fastif
   })
 }
 
-/** The items; a reader that is left behind, since the service closes, is cut off: a proper end would be that of the run. */
+/** The items. A reader that the closing service leaves is cut off: a proper end would be that of the run. */
 async function * untilLeft (items: AsyncIterable<RunItem>, signal: SentItems['signal'], { raw }: FastifyReply): AsyncGenerator<RunItem, void> {
   yield * items
   if (signal.aborted) raw.destroy()

@@ -7,7 +7,7 @@ import { answerDurably, isDurable } from './durable-answer.js'
 import { sendFrames } from './send-frames.js'
 import type { Served } from './served.js'
 
-/** So long a refusal of the interpreter, such as one for lack of capacity, is an ordinary error of an event stream, too. */
+/** So long a refusal, such as one for lack of capacity, is an ordinary error of an event stream, too. */
 const OPEN_AFTER_MS = 50
 
 /**

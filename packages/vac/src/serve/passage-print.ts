@@ -5,6 +5,8 @@ import { extname } from 'node:path'
 export type Print = readonly [length: number, digest: string]
 
 const DIGEST_CHARS = 11
+/** A passage that has moved is not looked for in a longer document, in characters. */
+const MAX_SEARCHED_CHARS = 1024 * 1024
 /** Most characters of which digests are made to find a passage that has moved. */
 const MAX_COMPARED_CHARS = 16 * 1024 * 1024
 
@@ -21,12 +23,13 @@ export function findPassage (text: string, [length, digest]: Print, cited: reado
   readonly lines: readonly [first: number, last: number] | undefined
   readonly isFound: boolean
 } {
+  const all = text.split(/\r?\n/)
+  const isInside = cited !== undefined && cited[0] >= 1 && cited[0] <= cited[1] && cited[0] <= all.length
+  const inside = isInside ? [cited[0], Math.min(cited[1], all.length)] as const : undefined
+  if (inside !== undefined && digestOf(lettersOf(all.slice(inside[0] - 1, inside[1]).join('\n')).join('')) === digest) return { lines: inside, isFound: true }
+  if (length === 0 || text.length > MAX_SEARCHED_CHARS) return { lines: inside, isFound: false }
   const lines = lettersOf(text)
   const isPassage = (first: number, last: number): boolean => digestOf(lines.slice(first - 1, last).join('')) === digest
-  const isInside = cited !== undefined && cited[0] >= 1 && cited[0] <= cited[1] && cited[0] <= lines.length
-  const inside = isInside ? [cited[0], Math.min(cited[1], lines.length)] as const : undefined
-  if (inside !== undefined && isPassage(...inside)) return { lines: inside, isFound: true }
-  if (length === 0) return { lines: inside, isFound: false }
   // a window of the right length moves over the lines that have letters
   let chars = 0
   let first = 1

@@ -12,16 +12,15 @@ import { refuseUnknownPaths } from './unknown-paths.js'
 /**
  * Serves the routes of a protocol below its prefix.
  * @param routes those of the protocol with its options
- * @param isFirst false: another protocol with the same prefix answers what no route matches
  */
-export async function serveProtocol (host: FastifyInstance, served: Served, routes: readonly ProtocolRoute[], isFirst = true): Promise<void> {
+export async function serveProtocol (host: FastifyInstance, served: Served, routes: readonly ProtocolRoute[]): Promise<void> {
   const { protocol, table, errorHandler } = served
   const { name, prefix, appErrors = false, requestIdHeader } = protocol
   const scopeOfProtocol = async (scope: FastifyInstance): Promise<void> => {
     labelRoutes(scope, name)
     const isApps = appErrors && errorHandler === 'app'
     scope.setErrorHandler(isApps ? passErrors() : failureHandler(protocol))
-    if (isFirst) refuseUnknownPaths(scope, table)
+    refuseUnknownPaths(scope, table)
     if (requestIdHeader !== undefined) scope.addHook('onRequest', async (request, reply) => { reply.header(requestIdHeader, request.id) })
     for (const route of routes) addRoute(scope, served, isApps ? withoutErrors(route) : route)
   }

@@ -33,10 +33,7 @@ export async function serveProtocols (host: FastifyInstance, chosen: readonly Ch
   const shared: Shared = {
     table, principalOf, vacsOf: request => vacsFor(vacs, principalOf(request), request.log), streams, runs, passages, timeoutMs, stallMs, bodyLimit, errorHandler
   }
-  const prefixes: string[] = []
   for (const [protocol, { keep_alive: keepAlive = KEEP_ALIVE, ...options }] of chosen) {
-    const isFirst = !prefixes.includes(protocol.prefix)
-    prefixes.push(protocol.prefix)
-    await serveProtocol(host, { ...shared, protocol, keepAliveMs: keepAlive * 1000 }, protocol.routes(options), isFirst)
+    await serveProtocol(host, { ...shared, protocol, keepAliveMs: keepAlive * 1000 }, protocol.routes(options))
   }
 }

@@ -44,7 +44,7 @@ export class ServedRequest implements ChatRequest {
   readonly vac = (name: string): Vac => {
     const { table } = this.#served
     const { url = '' } = this.#request.routeOptions
-    if (name === '') throw noSuchPath(this.#request, table, url.split('/:', 1)[0]!)
+    if (name === '') throw noSuchPath(this.#request, [table], url.split('/:', 1)[0]!)
     const { vacs } = this
     if (!vacs.has(name)) throw new VacNotFoundError(quoteName(name), vacRemedy(name, vacs.list().map(({ name }) => name), this.#list))
     return vacs.get(name)

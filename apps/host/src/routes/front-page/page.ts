@@ -70,7 +70,7 @@ export function commands (url: string, vac: string | undefined, protocols: reado
   if (vac !== undefined && protocols.includes('direct')) {
     lines.push(`curl -s ${url}/vac/${encodeURIComponent(vac)} -H 'content-type: application/json' -d ${questionBody(question)}`)
   }
-  if (vac !== undefined && protocols.includes('openai')) lines.push(`OPENAI_BASE_URL=${url}/openai/v1   # model "${vac}"`)
+  if (vac !== undefined && protocols.some(name => ['openai', 'responses'].includes(name))) lines.push(`OPENAI_BASE_URL=${url}/openai/v1   # model "${vac}"`)
   if (protocols.includes('@polyvac/mcp-server')) lines.push(`claude mcp add --transport http polyvac ${url}/mcp`)
   return lines
 }

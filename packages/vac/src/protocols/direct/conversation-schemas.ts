@@ -22,6 +22,11 @@ export const ConversationHead = Type.Object({
 }, { $id: 'ConversationHead', title: 'ConversationHead' })
 export type ConversationHead = Static<typeof ConversationHead>
 
+const TurnFile = Type.Object({
+  ...STEPS.file.properties,
+  role: Type.Optional(Type.Literal('user', { description: 'of a file that came with the question' }))
+})
+
 export const Turn = Type.Object({
   id: Type.String(),
   question: Type.String(),
@@ -29,7 +34,7 @@ export const Turn = Type.Object({
   source_documents: Sources,
   metadata: Metadata,
   steps: Type.Array(Step),
-  files: Type.Array(STEPS.file),
+  files: Type.Array(TurnFile, { description: 'of the question, then of the answer; one that is too large is named only' }),
   state: Type.Union(RUN_STATES.map(state => Type.Literal(state))),
   created_at: Time,
   duration_ms: Type.Optional(Type.Number({ minimum: 0 })),
@@ -79,7 +84,7 @@ export const ConversationImport = Type.Object({
     source_documents: nullable(Sources),
     metadata: nullable(Metadata),
     steps: nullable(Type.Array(Step)),
-    files: nullable(Type.Array(STEPS.file)),
+    files: nullable(Type.Array(TurnFile)),
     state: nullable(Turn.properties.state),
     created_at: nullable(Type.String({ pattern: RFC_3339, description: 'a time of RFC 3339' })),
     duration_ms: nullable(Type.Number({ minimum: 0, maximum: 1e12 })),

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { normaliseHistory, type Answer, type ChatTurn, type Chunk, type Run, type Step } from '@polyvac/core'
 import { contentText, encodeChunk, eventText, InvalidRequestError, isRole, takeSteps, usageOf, type ByKind, type Failure } from '@polyvac/core/protocol'
 import { checkParameters } from './parameters.js'
-import type { ChatCompletion, ChatCompletionRequest, OpenAiError, ToolCall, Usage } from './schemas.js'
+import type { Citation } from '../../protocol.js'
+import type { Annotation, ChatCompletion, ChatCompletionRequest, OpenAiError, ToolCall, Usage } from './schemas.js'
 import { openAiFailure } from '../../openai/errors.js'
 import { toolCallsOf } from '../../openai/tool-calls.js'
 
@@ -52,8 +53,12 @@ export class Completion {
   /** Set where the request names one. */
   conversation: string | undefined
 
-  /** @param callsTools whether the answer may call tools of the request */
-  constructor (readonly model: string, readonly question: ChatQuestion, readonly callsTools = false) {}
+  /**
+   * @param cite the citations of an answer
+   * @param callsTools whether the answer may call tools of the request
+   */
+  constructor (readonly model: string, readonly question: ChatQuestion, readonly cite: (answer: Answer) => readonly Citation[] = () => [],
+    readonly callsTools = false) {}
 
   /** Takes the id and the time of the run that the completion is: its repetition has the same. */
   readonly identify = ({ id, createdAt, conversation }: Run): void => {
@@ -69,7 +74,8 @@ export class Completion {
       role: 'assistant' as const,
       content: answer.answer,
       refusal: null,
-      ...thoughts.length > 0 && { reasoning_content: thoughts.join('\n') }
+      ...thoughts.length > 0 && { reasoning_content: thoughts.join('\n') },
+      ...this.#cited(answer)
     }
     return {
       id: this.id,
@@ -113,11 +119,20 @@ export class Completion {
       answer: chunk => {
         const calls = this.#calls(chunk)
         const called = calls.map((call, index) => this.#chunk({ tool_calls: [{ index, ...call }] })).join('')
-        const end = this.#chunk({}, called === '' ? 'stop' : 'tool_calls', chunk.source_documents)
+        const end = this.#chunk(this.#cited(chunk), called === '' ? 'stop' : 'tool_calls', chunk.source_documents)
         return first() + called + end + (includeUsage ? this.#event([], undefined, this.#usage(chunk, units)) : '')
       }
     }
     return chunk => encodeChunk(table, chunk)
+  }
+
+  /** Absent where there is none: clients without citations get the same bytes as before. */
+  #cited (answer: Answer): { annotations?: Annotation[] } {
+    const citations = this.cite(answer)
+    if (citations.length === 0) return {}
+    return {
+      annotations: citations.map(({ start: start_index, end: end_index, title, url }) => ({ type: 'url_citation', url_citation: { start_index, end_index, title, url } }))
+    }
   }
 
   #calls (answer: Answer): ToolCall[] {

@@ -1,7 +1,7 @@
 import { eventText, InvalidRequestError, vacInfo } from '@polyvac/core/protocol'
 import { Type, type Static } from '@sinclair/typebox'
 import type { Vac } from '@polyvac/core'
-import { askRoute, EVENT_STREAM, readRoute, VectorName, type Asked, type ChatProtocol } from '../../protocol.js'
+import { askRoute, EVENT_STREAM, readRoute, VectorName, type Asked, type ChatProtocol, type ChatRequest } from '../../protocol.js'
 import { Completion, toOpenAiError, toQuestion } from './frames.js'
 import { ChatCompletion, ChatCompletionRequest, Model, ModelList, OpenAiError } from './schemas.js'
 import { retryHeaders } from '../../openai/errors.js'
@@ -47,7 +47,7 @@ const routes = [
     path: '/chat/completions',
     streams: 'events',
     schema: completionSchema,
-    ask: ({ vac, body }) => complete(vac(modelOf(body)), body)
+    ask: ({ vac, body, cite }) => complete(vac(modelOf(body)), body, cite)
   }),
 
   askRoute({
@@ -55,7 +55,7 @@ const routes = [
     path: '/chat/completions/:vector_name',
     streams: 'events',
     schema: { ...completionSchema, operationId: 'createVacChatCompletion', params: VectorName },
-    ask: ({ vac, body, params }) => complete(vac(params.vector_name), body)
+    ask: ({ vac, body, params, cite }) => complete(vac(params.vector_name), body, cite)
   })
 ]
 
@@ -69,11 +69,11 @@ function modelOf ({ model = '' }: ChatCompletionRequest): string {
   return model
 }
 
-function complete (vac: Vac, body: ChatCompletionRequest): Asked {
+function complete (vac: Vac, body: ChatCompletionRequest, cite: ChatRequest['cite']): Asked {
   const asked = toQuestion(body, vac.takes)
   const { question, history, extra, steps, conversation } = asked
   const kept = { conversation, sendsAll: true, store: body.store !== false }
-  const completion = new Completion(vac.name, asked, mayCallTools(body, vac.takes ?? []))
+  const completion = new Completion(vac.name, asked, answer => cite(vac, answer), mayCallTools(body, vac.takes ?? []))
   const { identify } = completion
   if (body.stream !== true) return { vac, question, history, extra, steps, identify, ...kept, format: { toBody: (answer, taken) => completion.whole(answer, taken) } }
   const format = {

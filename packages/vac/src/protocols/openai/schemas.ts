@@ -38,6 +38,17 @@ export const ToolCall = Type.Object({
 })
 export type ToolCall = Static<typeof ToolCall>
 
+export const Annotation = Type.Object({
+  type: Type.Literal('url_citation'),
+  url_citation: Type.Object({
+    start_index: Type.Integer({ description: 'of the marker `[n]` in the text, in UTF-16 units; the length of the text for a source without a marker' }),
+    end_index: Type.Integer(),
+    title: Type.String(),
+    url: Type.String({ description: 'of the source, or of the page of this service that shows the passage' })
+  })
+})
+export type Annotation = Static<typeof Annotation>
+
 export const ChatCompletion = Type.Object({
   id: Type.String(),
   object: Type.Literal('chat.completion'),
@@ -50,6 +61,7 @@ export const ChatCompletion = Type.Object({
       content: Type.Union([Type.String(), Type.Null()]),
       refusal: Type.Null(),
       reasoning_content: Type.Optional(Type.String({ description: 'not of OpenAI: the reasoning, where the request asks for it' })),
+      annotations: Type.Optional(Type.Array(Annotation, { description: 'the sources with an address' })),
       tool_calls: Type.Optional(Type.Array(ToolCall))
     }),
     logprobs: Type.Null(),

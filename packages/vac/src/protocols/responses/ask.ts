@@ -6,14 +6,14 @@ import { mayCallTools } from '../../openai/tool-calls.js'
 import type { Asked, ChatRequest, StreamFormat } from '../../protocol.js'
 import { ResponseWriter } from './frames.js'
 import { placeOfItem, responseId, runOfResponse } from './ids.js'
-import { questionOf, readInput, type InputEntry } from './input.js'
+import { questionOf, readInput, type InputEntry, type QuestionFile } from './input.js'
 import { checkParameters, echoOf } from './parameters.js'
 import type { ResponseHead, ResponseNotes } from './response.js'
 import type { ResponseRequest } from './schemas.js'
 import { chainOf, citeIn, findRun, idOf, itemText, quote } from './stored.js'
 
 /** A streamed response goes on for so long without a reader, who may come back to it. */
-const GRACE_MS = 30_000
+export const GRACE_MS = 30_000
 /** Longest data URL that the items of a response keep. */
 const MAX_KEPT_URL = 2_048
 
@@ -46,6 +46,7 @@ export async function toAsked (request: Request): Promise<Asked> {
   return {
     vac,
     question,
+    ...files.length > 0 && { files: files.map(turnFile) },
     history: instructions == null || instructions === '' ? history : [{ role: 'system', content: instructions }, ...history],
     extra: { request: parametersOf(body, vac, [...chain, ...entries.map(({ item }) => item)]), ...files.length > 0 && { files } },
     steps: true,
@@ -172,7 +173,7 @@ async function resolved (request: Request, entries: readonly InputEntry[]): Prom
   return all
 }
 
-/** @throws BAD_REQUEST for the output of a call that nobody has made */
+/** @throws BAD_REQUEST for the output of a call that is not known */
 function checkOutputs (entries: readonly InputEntry[], chain: readonly Readonly<Record<string, unknown>>[], isContinued: boolean): void {
   const known = new Set([...entries.flatMap(entry => entry.kind === 'call' ? [entry.id] : []), ...chain.map(({ call_id: id }) => id)])
   // without the earlier items of an interpreter that takes no tools, nothing is certain
@@ -185,6 +186,11 @@ function checkOutputs (entries: readonly InputEntry[], chain: readonly Readonly<
 function parametersOf (body: ResponseRequest, { takes = [] }: Vac, items: readonly object[]): object {
   const { model: _model, input: _input, stream: _stream, store: _store, background: _background, previous_response_id: _previous, conversation: _conversation, ...parameters } = body
   return takes.length === 0 ? parameters : { ...parameters, input: items }
+}
+
+/** A file of the question as its turn keeps it. */
+function turnFile ({ filename = 'file', media_type: type = 'application/octet-stream', bytes, url }: QuestionFile): NonNullable<Asked['files']>[number] {
+  return { name: filename, media_type: type, ...bytes !== undefined && { bytes }, ...url !== undefined && { url } }
 }
 
 /** An item as the response keeps it: files remain with the question, whose interpreter has them. */

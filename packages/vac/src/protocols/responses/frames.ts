@@ -3,7 +3,7 @@ import { encodeChunk, eventText, joinTexts, jsonText, type ByKind, type Failure,
 import type { Restart } from '../../protocol.js'
 import { toolCallsOf } from '../../openai/tool-calls.js'
 import { toResponseError } from './errors.js'
-import { keyOf, outputId } from './ids.js'
+import { callId, keyOf, outputId } from './ids.js'
 import { responseObject, type ResponseHead, type ResponseState } from './response.js'
 
 /** A source of an answer with its address, at its place in the text. */
@@ -36,11 +36,15 @@ export class ResponseWriter {
   readonly #after: number
   /** The number of the next event. */
   #number = 0
-  /** Items by `output_index`; undefined for one that a crash has broken. */
+  /**
+   * Items by `output_index`; undefined for one that a crash has broken.
+   * @keyed none: it lives for one answer, which has few items
+   */
   readonly #items: Array<object | undefined> = []
   #message: Message | undefined
   #reasoning: Reasoning | undefined
   #summaries = 0
+  // @keyed none: it lives for one answer, and has at most its steps
   #names = new Map<string, string>()
   #state: Pick<ResponseState, 'status' | 'answer' | 'error' | 'reason'>
   #isOpen = false
@@ -90,7 +94,7 @@ export class ResponseWriter {
     return joinTexts([...ended, this.#event('error', { code, message, param, error }), this.#event('response.failed', { response: this.object() }), DONE])
   }
 
-  /** The response as it is now. */
+  /** The present response. */
   object (status = this.#state.status): object {
     const items = [...this.#items]
     if (this.#message !== undefined) items[this.#message.index] = messageItem(this.#message, 'in_progress', [])
@@ -167,7 +171,7 @@ export class ResponseWriter {
     return events
   }
 
-  /** A part of a summary of its own, which is whole at once. */
+  /** A separate part of the summary, which is whole at once. */
   #summary (text: string): Text {
     const last = this.#reasoning?.isOpen === true ? this.#reasoning.parts.at(-1) : undefined
     if (text === '' || text === last || this.#summaries >= MAX_SUMMARY_PARTS) return ''
@@ -240,11 +244,11 @@ export class ResponseWriter {
 
   #finish (answer: Answer): Text {
     const sent = this.#message?.text ?? ''
-    // readers cannot take text back: an answer that does not continue it leaves it as it is
+    // readers cannot take text back: an answer that does not continue it leaves it unchanged
     const rest = answer.answer.startsWith(sent) ? answer.answer.slice(sent.length) : ''
-    const calls = this.#head.notes.callsTools === true ? toolCallsOf(answer, this.#head.model) : []
+    const calls = this.#head.notes.callsTools === true ? toolCallsOf(answer, this.#head.model, i => callId(keyOf(this.#head.run), i)) : []
     const begun = this.#text(rest)
-    // a response without an item is no answer for its readers
+    // for its readers a response without an item has not answered
     const empty = this.#message === undefined && calls.length === 0 ? joinTexts([this.#endReasoning(), this.#beginMessage()]) : ''
     const annotations = this.#message === undefined ? [] : this.#cite({ answer: this.#message.text, source_documents: answer.source_documents })
     const ended = [begun, empty, this.#endReasoning(), this.#endMessage('completed', annotations), ...calls.map(call => this.#call(call))]
@@ -253,10 +257,10 @@ export class ResponseWriter {
     return joinTexts([...ended, this.#event('response.completed', { response: this.object() }), DONE])
   }
 
-  #call ({ id: callId, name, arguments: args }: { readonly id: string, readonly name: string, readonly arguments: string }): Text {
+  #call ({ id: call, name, arguments: args }: { readonly id: string, readonly name: string, readonly arguments: string }): Text {
     const index = this.#nextIndex()
     const id = outputId('fc', keyOf(this.#head.run), index)
-    const item = { id, type: 'function_call', status: 'completed', call_id: callId, name, arguments: args }
+    const item = { id, type: 'function_call', status: 'completed', call_id: call, name, arguments: args }
     this.#items[index] = item
     return joinTexts([
       this.#event('response.output_item.added', { output_index: index, item: { ...item, status: 'in_progress', arguments: '' } }),

@@ -28,6 +28,9 @@ export function runOfResponse (id: string): RunTurn | undefined {
 /** The id of an item of the output. */
 export function outputId (prefix: 'msg' | 'rs' | 'fc', key: string, index: number): string { return `${prefix}_${key}${hex(index, 2)}` }
 
+/** The id of a call of a tool that has none: the same each time that the answer is read. */
+export function callId (key: string, index: number): string { return `call_${key}${hex(index, 2)}` }
+
 /** The id of an item of the input. */
 export function inputId (key: string, index: number): string { return `msg_${key}i${hex(index, 4)}` }
 

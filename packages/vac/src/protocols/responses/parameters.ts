@@ -52,7 +52,7 @@ const ECHOED: Echo = {
   service_tier: 'default'
 }
 
-/** What a response repeats of its request. @param takesTools whether the interpreter takes tools; others have no effect */
+/** What a response repeats of its request. @param takesTools whether the interpreter takes tools */
 export function echoOf (body: Readonly<Record<string, unknown>>, takesTools: boolean): Echo {
   const sent = Object.entries(ECHOED).flatMap(([name, none]) => {
     const value = body[name]

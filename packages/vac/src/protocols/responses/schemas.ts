@@ -4,7 +4,7 @@ import { Type, type Static, type TSchema } from '@sinclair/typebox'
 // used here are left open. `null` means absent everywhere.
 
 /** A field that may be absent or null. */
-// eslint-disable-next-line @typescript-eslint/explicit-function-return-type -- the type is that of the schema
+
 function optional<Schema extends TSchema> (schema: Schema) { return Type.Optional(Type.Union([schema, Type.Null()])) }
 
 const MAX_ITEMS = 10_000
@@ -69,7 +69,7 @@ export const ItemsQuery = Type.Object({
   after: Type.Optional(Type.String({ description: 'id of the last item of the page before' }))
 }, open)
 
-/** The error object of the OpenAI API. `param` and `code` are texts, which may be empty: some clients hide the message otherwise. */
+/** The error object of the OpenAI API. `param` and `code` are texts: some clients hide the message otherwise. */
 export const ResponseError = Type.Object({
   error: Type.Object({ message: Type.String(), type: Type.String(), param: Type.String(), code: Type.String() })
 }, { $id: 'ResponseError', title: 'ResponseError' })

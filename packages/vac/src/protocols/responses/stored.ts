@@ -65,7 +65,7 @@ export function citeIn (request: ChatRequest, vac: string): Cite {
     : []
 }
 
-/** A response as it is now. */
+/** The present state of a response. */
 export async function readResponse (request: ChatRequest, stored: StoredResponse): Promise<object> {
   const { run: { id, state }, turn } = stored
   const writer = writerOf(request, stored, Infinity)
@@ -90,7 +90,7 @@ function partsOf (role: unknown, content: unknown): unknown {
   return [role === 'assistant' ? { type: 'output_text', text: content, annotations: [], logprobs: [] } : { type: 'input_text', text: content }]
 }
 
-/** All items that a response was asked with: those of its input, and before them those of the responses that it follows. */
+/** All items that a response was asked with: those of the responses that it follows, then those of its input. */
 export async function inputItems (request: ChatRequest, stored: StoredResponse): Promise<Readonly<Record<string, unknown>>[]> {
   const { previous } = notesOf(stored)
   const earlier = previous === undefined ? undefined : runOfResponse(previous)

@@ -1,0 +1,74 @@
+import { signal } from '@preact/signals'
+import { conversations, type ConversationHead, type Conversations } from '@polyvac/client/conversations'
+import { recorder, SIGN_IN } from '../requests/exchange.js'
+import { settings } from '../shared/settings.js'
+
+/** The conversations with a VAC that the service keeps for the caller. */
+export interface Stored {
+  readonly vac: string
+  /** The newest first; undefined where the service lists none. */
+  readonly heads?: readonly ConversationHead[] | undefined
+  readonly cursor?: string | undefined
+  /** Why the list is absent, or why the last change failed. */
+  readonly problem?: string | undefined
+}
+
+export const stored = signal<Stored>({ vac: '' })
+let reading: Promise<void> | undefined
+
+export function storedWith (vac: string, label: string): Conversations {
+  return conversations({ base: '', url: settings.value.routes.vac!, vac, fetch: recorder({ protocol: 'direct', label }) })
+}
+
+/** Reads the newest conversations with a VAC, of which the page may not know whether the service keeps them. */
+export async function openList (vac: string): Promise<void> {
+  stored.value = { vac }
+  await (reading = read(vac))
+}
+
+/** Reads the newest conversations with a VAC again, where its list is shown. */
+export async function readAgain (vac: string): Promise<void> {
+  if (stored.value.vac === vac && stored.value.heads !== undefined) await read(vac)
+}
+
+/** Adds the next page to the list. */
+export async function readMore ({ vac, heads, cursor }: Stored): Promise<void> { await read(vac, heads, cursor) }
+
+async function read (vac: string, before: readonly ConversationHead[] = [], cursor?: string): Promise<void> {
+  let change: Partial<Stored>
+  try {
+    const { conversations, next_cursor: next } = await storedWith(vac, `list conversations with ${vac}`).list(cursor === undefined ? {} : { cursor })
+    change = { heads: [...before, ...conversations], cursor: next, problem: undefined }
+  } catch (err) {
+    change = { problem: problemOf(err) }
+  }
+  // the person may have chosen another VAC meanwhile
+  if (stored.value.vac === vac) stored.value = { ...stored.value, ...change }
+}
+
+/** Whether the service keeps the conversations with a VAC. @throws the reason of the signal */
+export async function isKept (vac: string, signal: AbortSignal): Promise<boolean> {
+  if (stored.value.vac !== vac) openList(vac)
+  if (stored.value.heads === undefined && stored.value.problem === undefined) {
+    await Promise.race([reading, new Promise((_resolve, reject) => { signal.addEventListener('abort', () => { reject(signal.reason) }) })])
+  }
+  return stored.value.vac === vac && stored.value.heads !== undefined
+}
+
+/** Runs a change of the list, and shows why it failed. Whether it did not. */
+export async function changeStored (vac: string, run: () => Promise<unknown>): Promise<boolean> {
+  let problem: string | undefined
+  try {
+    await run()
+  } catch (err) {
+    problem = problemOf(err)
+  }
+  await readAgain(vac)
+  if (problem !== undefined) stored.value = { ...stored.value, problem }
+  return problem === undefined
+}
+
+function problemOf (err: unknown): string {
+  const { message, status } = err as Error & { status?: number }
+  return status === 401 ? `${message}: ${SIGN_IN}` : message
+}
