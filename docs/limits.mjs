@@ -128,7 +128,8 @@ export const limits = {
   ],
   Responses: [
     ['Items of an input', 'vac: MAX_ITEMS', 'items', '400.'],
-    ['Earlier responses that are read for a new one and for its input items', 'vac: MAX_EARLIER', 'responses', 'Those before them are left out.'],
+    ['Earlier responses that are read for a new one and for its input items', 'vac: MAX_EARLIER', 'responses', 'Those before them are left out. More references to items in one request are refused.'],
+    ['The items of those responses', 'vac: MAX_EARLIER_CHARS', 'characters', 'Responses before them are left out.'],
     ['A field of an item that is kept, apart from its text', 'vac: MAX_KEPT_URL', 'characters', 'It is left out of the input items.'],
     ['Time that a streamed response goes on without its reader', 'vac: GRACE_MS', 'ms', 'It is cancelled.'],
     ['Parts of the summaries of a response', 'vac: MAX_SUMMARY_PARTS', '', 'Further progress, calls and thoughts are left out.'],

@@ -10,7 +10,7 @@ import { questionOf, readInput, type InputEntry, type QuestionFile } from './inp
 import { checkParameters, echoOf } from './parameters.js'
 import type { ResponseHead, ResponseNotes } from './response.js'
 import type { ResponseRequest } from './schemas.js'
-import { chainOf, citeIn, findRun, idOf, itemText, quote } from './stored.js'
+import { chainOf, citeIn, findRun, idOf, itemText, MAX_EARLIER, quote } from './stored.js'
 
 /** A streamed response goes on for so long without a reader, who may come back to it. */
 export const GRACE_MS = 30_000
@@ -160,8 +160,10 @@ async function answered (request: Request, entry: InputEntry): Promise<RunTurn |
   }
 }
 
-/** The entries with the texts of references; those to reasoning are dropped. */
+/** The entries with the texts of references; those to reasoning are dropped. @throws BAD_REQUEST for too many */
 async function resolved (request: Request, entries: readonly InputEntry[]): Promise<InputEntry[]> {
+  const count = entries.filter(({ kind }) => kind === 'reference').length
+  if (count > MAX_EARLIER) throw new InvalidRequestError([{ path: 'body/input', message: `has ${count} references to items, which are read one by one; send at most ${MAX_EARLIER}, or the items themselves` }])
   const all: InputEntry[] = []
   for (const entry of entries) {
     if (entry.kind !== 'reference') all.push(entry)

@@ -6,8 +6,9 @@ import { ResponseWriter, type Cite } from './frames.js'
 import { inputId, keyOf, placeOfItem, responseId, runOfResponse, type ItemPlace } from './ids.js'
 import type { ResponseHead, ResponseNotes } from './response.js'
 
-/** Earlier responses that are read for a new one. */
-const MAX_EARLIER = 50
+/** Earlier responses that are read for a new one, the latest ones, and the characters of their items. */
+export const MAX_EARLIER = 50
+const MAX_EARLIER_CHARS = 4 * 1024 * 1024
 
 /** A response that the caller may read. */
 export interface StoredResponse {
@@ -101,11 +102,14 @@ export async function inputItems (request: ChatRequest, stored: StoredResponse):
 export async function chainOf (request: ChatRequest, last: RunTurn): Promise<Readonly<Record<string, unknown>>[]> {
   const parts: Readonly<Record<string, unknown>>[][] = []
   let next: RunTurn | undefined = last
-  while (next !== undefined && parts.length < MAX_EARLIER) {
+  let chars = 0
+  while (next !== undefined && parts.length < MAX_EARLIER && chars < MAX_EARLIER_CHARS) {
     const stored: StoredResponse | undefined = await findRun(request.runs, next)
     if (stored === undefined) break
     const { output } = await readResponse(request, stored) as { output: Readonly<Record<string, unknown>>[] }
-    parts.unshift([...inputOf(stored), ...output])
+    const items = [...inputOf(stored), ...output]
+    chars += JSON.stringify(items).length
+    parts.unshift(items)
     const { previous } = notesOf(stored)
     next = previous === undefined ? undefined : runOfResponse(previous)
   }
