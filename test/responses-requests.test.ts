@@ -1,6 +1,8 @@
+import type { Interpreter } from '@polyvac/core'
 import { readFileSync } from 'node:fs'
 import { test } from 'tap'
 import { eventsOf, jsonOf } from './probes/events.mjs'
+import { LOOPS } from './responses/tools.mjs'
 import { makeService } from './responses/service.js'
 
 /** What Codex CLI 0.171 and the two nodes of n8n send, with shorter texts. */
@@ -48,4 +50,24 @@ test('an agent that is silent for 10 seconds is followed by events, of which the
   t.ok(silence.length >= 3, `${silence.length} events`)
   t.strictSame(new Set(silence.map(({ type, sequence_number: number }) => `${type} ${number}`)), new Set([`response.in_progress ${events[first]!.sequence_number}`]), 'the last number again')
   t.equal(jsonOf(JSON.stringify(events.at(-2)))!.type, 'response.completed')
+})
+
+/** Calls a function of the caller, and answers with its output. */
+const forecaster: Interpreter = async function * (_question, _vac, _history, { request }) {
+  const { input = [] } = request as { readonly input?: ReadonlyArray<{ readonly type?: string, readonly output?: unknown }> }
+  const given = input.findLast(({ type }) => type === 'function_call_output')
+  if (given !== undefined) return { answer: `It is ${typeof given.output === 'string' ? given.output : JSON.stringify(given.output)}.` }
+  return { answer: '', tool_calls: [{ id: 'call_1', name: 'forecast', input: { city: 'Kiel' } }] }
+}
+
+test('a function of the caller is called by its client, and the agent answers with its output, with and without a store', async t => {
+  const options = { agent: () => forecaster, takes: ['tools'] }
+  const [stored, plain] = [await makeService(t, options), await makeService(t, { ...options, runs: false })]
+  for (const [name, ask] of LOOPS) {
+    t.equal(await ask(stored.url, 'Weather?'), 'It is mild in Kiel.', name)
+    // generation 5 sends only the ids of calls, unless it may not rely on a store
+    if (/^AI SDK 5/.test(name) && !name.includes('store: false')) continue
+    t.equal(await ask(plain.url, 'Weather?'), 'It is mild in Kiel.', `${name}, without a store`)
+  }
+  t.ok(stored.work.sent.some(({ input }) => JSON.stringify(input).includes('item_reference')), 'the AI SDK names items by their ids')
 })
