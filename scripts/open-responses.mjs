@@ -1,6 +1,6 @@
-// `node scripts/open-responses.mjs <folder>`: the compliance suite of Open Responses, of which the folder is a clone with
-// its packages (zod), against an agent here that takes tools and images. It runs the cases that are offered with bun,
-// which npx installs, and prints the others. Ends with the code of the suite; without a folder it runs nothing.
+// `node scripts/open-responses.mjs <folder>`: the compliance suite of Open Responses, of which the folder is a clone
+// with its packages (zod), against an agent here that takes tools and images. It runs the offered cases with bun, which
+// npx installs, and names the others. Ends with the code of the suite; without a folder it runs nothing.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
