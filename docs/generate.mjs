@@ -63,6 +63,7 @@ const parts = {
     ({ key, holds, whose, bound, share, test }) => [key, holds, whose, bound, share, testLink(test)]),
   'attribution: others': () => attributionTables(({ none }) => none !== undefined, ['Structure', 'Why'], ({ none }) => [none]),
   faults: faultsTable,
+  'responses: clients': responsesTable,
   'capacity: measured': () => table(['What', 'It costs', 'One core, or one gigabyte, does'], measured()),
   'capacity: replicas': () => table(CAPACITY_HEAD, replicas()),
   'capacity: shard': () => table(CAPACITY_HEAD, shard()),
@@ -173,6 +174,14 @@ function errorIndex () {
 }
 
 /** The figures of the last `npm run faults -- --write`. */
+/** What test/responses-clients.test.ts saw of each client. A dash stands for what a client has no call for. */
+function responsesTable () {
+  const columns = ['ask', 'stream', 'sources', 'steps', 'question', 'stop', 'reload', 'failure', 'crash']
+  return table(['Client', 'Version', ...columns, 'runs of a failure'], JSON.parse(read('test/responses/table.json')).map(row => [
+    row.client, row.version, ...columns.map(column => row[column] === true ? 'yes' : '–'), String(row.runs)
+  ]))
+}
+
 function faultsTable () {
   if (!existsSync(new URL('scripts/faults/results.json', root))) return 'Not measured yet: run `npm run faults -- --write`.'
   const { date, where, rate, rows } = JSON.parse(read('scripts/faults/results.json'))

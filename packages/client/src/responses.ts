@@ -69,7 +69,7 @@ function updateOf (event: Json, steps = false): Update {
   return updateWith({
     text,
     sources: sources as readonly Source[] | undefined,
-    input: input == null ? undefined : { text: String(input), state: id },
+    input: input === true ? { text, state: id } : undefined,
     event,
     done: true
   })

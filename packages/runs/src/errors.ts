@@ -21,9 +21,11 @@ export interface StoredFailure {
   readonly status: number
   readonly code: string
   readonly message: string
+  /** The request whose id the log has with the cause. Older files have none. */
+  readonly requestId?: string
 }
 
 /** The error of a run that failed before. Its text was written for callers. */
-export function failureError ({ status, code, message }: StoredFailure): Error & { readonly code: string } {
-  return Object.assign(new Error(message), { code, statusCode: status, expose: true })
+export function failureError ({ status, code, message, requestId: failedRequestId }: StoredFailure): Error & { readonly code: string } {
+  return Object.assign(new Error(message), { code, statusCode: status, expose: true, failedRequestId })
 }

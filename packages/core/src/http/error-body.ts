@@ -27,10 +27,11 @@ const FASTIFY_CODES: Readonly<Record<string, { code: string, message: string }>>
 /**
  * The status and the body for a failed request. Callers read the text of an error with `expose: true` or with a status
  * below 500, since such texts are written for callers; of any other error they learn the status, such as the 503 of
- * @fastify/under-pressure.
+ * @fastify/under-pressure. An error of work that an earlier request began names that one as `failedRequestId`.
  */
 export function failureOf (err: unknown, request: FailedRequest): Failure {
-  const requestId = request.id
+  const { failedRequestId } = (err ?? {}) as { readonly failedRequestId?: unknown }
+  const requestId = typeof failedRequestId === 'string' ? failedRequestId : request.id
   if (err instanceof InvalidRequestError) {
     const { code, message, details } = err
     return { status: 400, body: { error: { code, message, requestId, details: [...details] } } }

@@ -125,7 +125,7 @@ async function writeAnswer (answer: Answer, context: TaskContext): Promise<void>
 async function writeFailure (err: unknown, requestId: string, context: TaskContext, log: Log, turn: Turn): Promise<void> {
   const { status, body: { error: { code, message } } } = failureOf(err, { id: requestId, headers: {} })
   if (status >= 500) log.error({ err, code }, 'a run failed')
-  const failure: StoredFailure = { status, code, message }
+  const failure: StoredFailure = { status, code, message, requestId }
   await turn.fail(failure)
   await context.emit({ state: 'failed', error: { code, message }, artifact: { name: FAILURE, content: failure } })
 }

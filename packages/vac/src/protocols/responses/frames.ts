@@ -252,6 +252,7 @@ export class ResponseWriter {
     const empty = this.#message === undefined && calls.length === 0 ? joinTexts([this.#endReasoning(), this.#beginMessage()]) : ''
     const annotations = this.#message === undefined ? [] : this.#cite({ answer: this.#message.text, source_documents: answer.source_documents })
     const ended = [begun, empty, this.#endReasoning(), this.#endMessage('completed', annotations), ...calls.map(call => this.#call(call))]
+    this.#head.completedAt ??= Date.now()
     this.#state = { status: 'completed', answer }
     return joinTexts([...ended, this.#event('response.completed', { response: this.object() }), DONE])
   }

@@ -45,7 +45,7 @@ export interface ResponseState {
   readonly reason?: string | undefined
 }
 
-/** Keys of an answer that a response has besides its output; readers of the API skip them. */
+/** Keys of an answer that a response has besides its output. The text of a question is that of the message. */
 const OWN_KEYS = ['source_documents', 'artifacts', 'input_required', 'auth_required'] as const
 
 /** The response object, whole in every place: readers break where a field is missing. */
@@ -67,7 +67,7 @@ export function responseObject ({ run, model, createdAt, completedAt, conversati
     store: isStored,
     usage: answer === undefined ? null : usage(answer, notes.chars, chars),
     ...allOf(notes.echo),
-    ...answer !== undefined && Object.fromEntries(OWN_KEYS.flatMap(key => answer[key] === undefined ? [] : [[key, answer[key]]]))
+    ...answer !== undefined && Object.fromEntries(OWN_KEYS.flatMap(key => answer[key] === undefined ? [] : [[key, key.endsWith('_required') ? true : answer[key]]]))
   }
 }
 
