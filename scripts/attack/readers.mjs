@@ -34,6 +34,8 @@ async function requests ({ url }) {
     NDJSON: stream('/vac/streaming/agent')('application/x-ndjson'),
     'an OpenAI answer': jsonBytes('/openai/v1/chat/completions', { model: 'agent', messages: [{ role: 'user', content: `large ${LARGE}` }] }),
     'an OpenAI stream': jsonBytes('/openai/v1/chat/completions', { model: 'agent', stream: true, messages: [{ role: 'user', content: FLOW }] }),
+    'a response': jsonBytes('/openai/v1/responses', { model: 'agent', input: `large ${LARGE}` }),
+    'a stream of a response': jsonBytes('/openai/v1/responses', { model: 'agent', stream: true, input: FLOW }),
     'tasks/sendSubscribe': jsonBytes('/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_agent', input: { query: FLOW } })),
     'message/stream of 0.3': jsonBytes('/a2a', rpc('message/stream', { message: message(FLOW), configuration: {} })),
     'SendStreamingMessage of 1.0': jsonBytes('/a2a', rpc('SendStreamingMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: FLOW }] } }), { 'a2a-version': '1.0' }),
