@@ -109,6 +109,9 @@ test('items of each type come back unchanged, in pages of both orders, and are d
   }
   const answer = await client.responses.create({ model: 'docs', conversation: id, input: 'five' })
   t.equal(answer.output_text, 'docs: assistant=Welcome., user=one, assistant=three, user=four | five [1]')
+  // its call is in the conversation
+  const outputs = { conversation: (await client.conversations.create({ items: [user('add'), call] as never })).id, input: [{ type: 'function_call_output', call_id: 'c', output: '2' }] }
+  t.match(await client.responses.create({ model: 'docs', ...outputs as object }), { output_text: 'docs: user=add | 2 [1]' })
   // as sessions of agents do it: the answer, then its question
   for (let i = 0; i < 2; i++) {
     const [latest] = (await client.conversations.items.list(id, { limit: 1 })).data

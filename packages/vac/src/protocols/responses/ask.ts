@@ -29,7 +29,7 @@ export async function toAsked (request: Request): Promise<Asked> {
   const { previous, entries } = await placeOf(request, readInput(body.input, takes))
   const { question, history, files } = questionOf(entries)
   const chain = takes.includes('tools') && previous !== undefined ? await chainOf(request, previous) : []
-  checkOutputs(entries, chain, previous !== undefined)
+  checkOutputs(entries, chain, previous !== undefined || body.conversation != null)
   const isStored = body.store !== false && keepsRuns
   const conversation = conversationOf(body)
   const { instructions } = body
