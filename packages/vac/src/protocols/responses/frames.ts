@@ -245,7 +245,8 @@ export class ResponseWriter {
   #finish (answer: Answer): Text {
     const sent = this.#message?.text ?? ''
     // readers cannot take text back: an answer that does not continue it leaves it unchanged
-    const rest = answer.answer.startsWith(sent) ? answer.answer.slice(sent.length) : ''
+    const text = answer.answer === '' ? questionOf(answer) : answer.answer
+    const rest = text.startsWith(sent) ? text.slice(sent.length) : ''
     const calls = this.#head.notes.callsTools === true ? toolCallsOf(answer, this.#head.model, i => callId(keyOf(this.#head.run), i)) : []
     const begun = this.#text(rest)
     // for its readers a response without an item has not answered
@@ -278,6 +279,11 @@ export class ResponseWriter {
     if (number <= this.#after) return ''
     return jsonText(`event: ${type}\ndata: `, { type, sequence_number: number, ...fields }, '\n\n')
   }
+}
+
+/** What an answer without text asks back; empty for any other. */
+function questionOf (answer: Answer): string {
+  return [answer.input_required, answer.auth_required].find(asked => typeof asked === 'string') ?? ''
 }
 
 const nothing = (): string => ''
