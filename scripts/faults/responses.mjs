@@ -42,7 +42,8 @@ export async function disturbResponses (replicas, count) {
       const after = 1 + (round * 7 + done) % (WORDS - 10)
       const streams = await Promise.all(Array.from({ length: n }, (_, i) => disturb(replicas, disturbance, after, endsProcess && i > 0)))
       for (const [i, stream] of streams.entries()) {
-        if (endsProcess ? !stream.isBack : !stream.isDisturbed) continue
+        // a process that stops lets its answers end for a while
+        if (!stream.isBack && (name === 'crash' || !stream.isDisturbed)) continue
         if (done++ >= count) continue
         seen.streams++
         seen.resumed += stream.resumed
