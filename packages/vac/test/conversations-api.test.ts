@@ -72,8 +72,11 @@ test('a conversation begins without a VAC, and belongs to that of its first ques
 
   t.strictSame(await client.conversations.delete(created.id), { id: created.id, object: 'conversation.deleted', deleted: true })
   t.strictSame(await list('docs'), [])
-  for (const ask of [() => client.conversations.retrieve(created.id), () => client.conversations.delete(created.id), () => client.responses.create({ model: 'docs', conversation: created.id, input: 'q' })]) {
-    await t.rejects(ask(), { status: 404, code: 'conversation_not_found' })
+  const gone: ReadonlyArray<() => PromiseLike<unknown>> = [
+    () => client.conversations.retrieve(created.id), () => client.conversations.delete(created.id), () => client.responses.create({ model: 'docs', conversation: created.id, input: 'q' })
+  ]
+  for (const ask of gone) {
+    await t.rejects(async () => await ask(), { status: 404, code: 'conversation_not_found' })
   }
 })
 
@@ -117,7 +120,7 @@ test('items of each type come back unchanged, in pages of both orders, and are d
     const [latest] = (await client.conversations.items.list(id, { limit: 1 })).data
     await client.conversations.items.delete(latest!.id!, { conversation_id: id })
   }
-  await t.rejects(client.responses.retrieve(answer.id), { status: 404 })
+  await t.rejects(client.responses.retrieve(answer.id), { status: 404, code: 'response_not_found' })
   await remove(2)
   t.strictSame((await itemsOf(client, id, 'asc')).map(textOf), ['assistant: Welcome.', 'developer: Be short.', 'user: four'])
 })
@@ -157,10 +160,10 @@ test('a request has at most 20 items and 16 pairs of metadata, and names the ite
     [{ items: Array.from({ length: 21 }, () => user('q')) }, /items/], [{ metadata: { ['k'.repeat(65)]: 'v' } }, /metadata/], [{ metadata: { k: 'v'.repeat(513) } }, /metadata/],
     [{ metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [i, 'v'])) }, /metadata/], [{ items: [user('q'), { type: 'message', role: 'robot', content: 'q' }] }, /items\[1\]\.role/]
   ]
-  for (const [body, param] of wrong) await t.rejects(client.conversations.create(body), { status: 400, param })
-  await t.rejects(client.conversations.items.create(id, { items: wrong[0]![0] as never }), { status: 400 })
+  for (const [body, param] of wrong) await t.rejects(client.conversations.create(body), { status: 400, code: 'invalid_value', param })
+  await t.rejects(client.conversations.items.create(id, { items: wrong[0]![0] as never }), { status: 400, code: 'invalid_value' })
   await t.rejects(client.conversations.items.create(id, { items: [{ type: 'item_reference', id: 'msg_none' }] as never }), { status: 404, code: 'item_not_found' })
-  await t.rejects(client.conversations.update(id, {} as never), { status: 400 })
+  await t.rejects(client.conversations.update(id, {} as never), { status: 400, code: 'invalid_value' })
   t.strictSame((await client.conversations.update(id, { metadata: null })).metadata, {})
   t.strictSame((await client.conversations.create({ items: Array.from({ length: 20 }, (_, i) => user(`${i}`)) })).metadata, {})
 })

@@ -3,7 +3,7 @@ import type {
   TurnFile, TurnHistory, TurnItem, TurnPlace, TurnQuestion, TurnsQuery, TurnTask, Vacs
 } from '@polyvac/core'
 import { conversationAccess, newConversationId, SKILLS, stepFor, stepsFor } from '@polyvac/core/plugin'
-import { isTaskError, ownerKey, type ConversationKey, type ConversationRecords, type ConversationRow, type ImportedTurn, type NewTurn, type TaskStore, type TurnQuery, type TurnRow } from '@polyvac/tasks'
+import { isTaskError, ownerKey, type ConversationKey, type ConversationRecords, type ConversationRow, type ImportedTurn, type NewTurn, type TaskStore, type TurnEdit, type TurnQuery, type TurnRow } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
 import { NoSuchConversationError } from '../errors.js'
 import { runsOwner } from '../run-owner.js'
@@ -269,10 +269,10 @@ function viewTurn ({ id, question, files: asked = [], answer, content, state, cr
 }
 
 /** What a turn has after a change. */
-function changedTurn ({ answer: before, content }: TurnRow, { question, answer, items }: NonNullable<TurnChange['turn']>): Pick<TurnRow, 'question' | 'answer' | 'content'> {
+function changedTurn ({ answer: before, content }: TurnRow, { question, answer, items }: NonNullable<TurnChange['turn']>): NonNullable<TurnEdit['turn']> {
   const { error, ...rest } = (content ?? {}) as TurnContent
   const kept: TurnContent = { ...answer === before ? rest : {}, ...error !== undefined && { error }, ...items !== undefined && { items } }
-  return { question, ...answer === undefined ? {} : { answer }, content: kept }
+  return { question, answer, content: kept }
 }
 
 /** A turn for a copy of its conversation; one that has not ended there has no answer here. */

@@ -64,7 +64,7 @@ export interface ImportedTurn extends Pick<TurnRow, 'id' | 'question' | 'files' 
 /** What becomes of a turn. */
 export interface TurnEdit {
   /** What it has from now on; null: it is deleted, undefined: it stays. */
-  readonly turn?: Pick<TurnRow, 'question' | 'answer' | 'content'> | null | undefined
+  readonly turn?: { readonly question: string, readonly answer?: string | undefined, readonly content?: unknown } | null | undefined
   /** New turns at the end of the conversation, in their order. */
   readonly added?: readonly ImportedTurn[] | undefined
 }
