@@ -12,12 +12,13 @@ export interface ResponsesQuestion extends Question {
 export const responses: RunProtocol<ResponsesQuestion> = {
   ask (question) {
     const { vac, text, history, conversation, reply, background } = question
+    // a response that is not kept cannot be followed, and one that is has its conversation
+    const previous = reply?.state
     const body = {
       model: vac,
       stream: true,
-      input: history === undefined ? text : [...history, { role: 'user', content: text }],
-      ...conversation !== undefined && { conversation },
-      ...reply !== undefined && { previous_response_id: reply.state },
+      input: history === undefined || previous !== undefined ? text : [...history, { role: 'user', content: text }],
+      ...previous !== undefined ? { previous_response_id: previous } : conversation !== undefined && { conversation },
       ...background === true && { background }
     }
     return toEnd(streamed(question, { body }))
@@ -58,18 +59,20 @@ async function * streamed (connection: Connection & { readonly steps?: boolean |
 /** The update of an event; later versions may add types of events. @throws ServiceError for a cancelled response */
 function updateOf (event: Json, steps = false): Update {
   const { type, item, delta, response } = event
+  // a reader learns that the answer has begun, also of one that is not kept
+  if (type === 'response.created') return { text: '' }
   if (type === 'response.output_text.delta') return { delta: delta as string }
   // a service that begins the text anew begins another message
   if (type === 'response.output_item.added' && item?.type === 'message') return { text: '' }
   if (steps && type === 'response.reasoning_summary_text.delta') return { step: { reasoning: delta as string } }
   if (type === 'response.incomplete') throw new ServiceError('the response was cancelled', { code: 'RUN_CANCELLED' })
   if (type !== 'response.completed') return {}
-  const { id, output, source_documents: sources, input_required: input } = response as Json
+  const { id, store, output, source_documents: sources, input_required: input } = response as Json
   const text = (output as Json[]).flatMap(({ type, content }) => type === 'message' ? (content as Json[]).map(part => part.text as string) : []).join('')
   return updateWith({
     text,
     sources: sources as readonly Source[] | undefined,
-    input: input === true ? { text, state: id } : undefined,
+    input: input === true ? { text, ...store === true && { state: id } } : undefined,
     event,
     done: true
   })

@@ -6,6 +6,8 @@ export interface PlaygroundRoutes {
   readonly vac?: string | null | undefined
   /** The OpenAI-compatible routes. Default `openai/v1` next to `vac`, or null where this app has no such route. */
   readonly openai?: string | null | undefined
+  /** The routes of the Responses API of OpenAI. Default as that of `openai`. */
+  readonly responses?: string | null | undefined
   /** The JSON-RPC route of A2A; the routes of its description dialect are below it. Default `../a2a`. */
   readonly a2a?: string | null | undefined
   /** The agent card; the other discovery documents are next to it. Default `../.well-known/agent-card.json`. */
@@ -43,6 +45,7 @@ export const OPTIONS = {
 export const ROUTES = {
   vac: '../vac',
   openai: '../openai/v1',
+  responses: '../openai/v1',
   a2a: '../a2a',
   card: '../.well-known/agent-card.json',
   mcp: '../mcp',

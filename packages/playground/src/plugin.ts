@@ -34,7 +34,7 @@ const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
   /** Once, after all plugins are registered. */
   const settings = (): { body: string, tag: string } => {
     if (known !== undefined) return known
-    const body = JSON.stringify({ title, readOnly, routes: routes.openai === undefined ? { ...named, openai: openaiBeside(app, named.vac) } : named })
+    const body = JSON.stringify({ title, readOnly, routes: { ...named, ...openaiBeside(app, named.vac), ...Object.fromEntries(given) } })
     known = { body, tag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
     return known
   }
@@ -65,15 +65,15 @@ const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
 }
 
 /**
- * The OpenAI-compatible routes that no option names: next to the direct ones, where @polyvac/vac puts them, or null
- * where the app has none there, as with `protocols: ['direct']`.
+ * The addresses of the routes of OpenAI that no option names: next to the direct ones, where @polyvac/vac puts them, or
+ * null where the app has none there, as with `protocols: ['direct']`.
  */
-function openaiBeside (app: FastifyInstance, vac: string | null): string | null {
+function openaiBeside (app: FastifyInstance, vac: string | null): Record<'openai' | 'responses', string | null> {
   const address = vac === null ? ROUTES.openai : vac.replace(/\/vac\/?$/, ROUTES.openai.slice('..'.length))
   const base = `http://localhost${app.prefix}/playground/`
-  if (!URL.canParse(address, base)) return null
-  const { pathname } = new URL(address, base)
-  return app.hasRoute({ method: 'POST', url: `${pathname}/chat/completions` }) ? address : null
+  const pathname = URL.canParse(address, base) ? new URL(address, base).pathname : undefined
+  const where = (path: string): string | null => pathname !== undefined && app.hasRoute({ method: 'POST', url: `${pathname}/${path}` }) ? address : null
+  return { openai: where('chat/completions'), responses: where('responses') }
 }
 
 async function sendAsset ({ headers }: FastifyRequest, reply: FastifyReply, { type, bodies, etags }: Asset): Promise<FastifyReply> {

@@ -9,7 +9,7 @@ import { until } from '../../../test/fixtures/until.js'
 import { startApp } from './fixtures/app.js'
 import { violationsOfThemes } from './fixtures/axe.js'
 
-const PROTOCOLS = ['direct', 'openai', 'a2a', 'a2a-description', 'mcp', 'mcp-session']
+const PROTOCOLS = ['direct', 'openai', 'responses', 'a2a', 'a2a-description', 'mcp', 'mcp-session']
 
 tap.teardown(closeBrowser)
 
@@ -115,6 +115,31 @@ test('a question of the agent is answered in place, where the protocol can', { s
   }
 })
 
+test('where nothing is kept, responses are stopped with one click, and a reply takes the turns along', { skip: browserMissing }, async t => {
+  let aborted = 0
+  const { page: url } = await startApp(t, async function * (question, _vac, history, { signal }) {
+    if (question === 'wait') {
+      await delay(60_000, undefined, { signal }).finally(() => { aborted++ })
+    }
+    if (history.length === 0) return { answer: '', input_required: 'Which size?' }
+    return { answer: `One coat, ${question}, after ${history.length}.` }
+  }, { keeps: false })
+  const page = await openPage(t, url, { allow: [/501/] })
+  const head = page.waitForResponse('**/responses')
+  await ask(page, 'responses', 'wait')
+  await head
+  await page.getByTestId('chat-figures').getByText(/frame/).waitFor()
+  await until(async () => !/ 0 frames/.test(await page.getByTestId('chat-figures').textContent() ?? ''), 'the answer has begun')
+  await page.getByTestId('chat-stop').click()
+  await until(() => aborted === 1, 'the interpreter is aborted')
+  await page.locator('[data-testid=chat-answer][data-state=stopped]').waitFor({ state: 'attached' })
+  await page.getByTestId('chat-clear').click()
+  await ask(page, 'responses', 'A coat')
+  await page.getByTestId('chat-reply').fill('large')
+  await page.getByTestId('chat-reply').press('Enter')
+  await answerIn(page, 'done').getByText('One coat, large, after 2.').waitFor()
+})
+
 test('a question of the agent waits for its reply until another answer has ended', { skip: browserMissing }, async t => {
   let release = (): void => {}
   const { page: url } = await startApp(t, async function * (question) {
@@ -149,7 +174,7 @@ test('a reply that is refused, or finds no network, can be sent again', { skip: 
     await ask(page, protocol, 'A coat')
     await page.getByTestId('chat-reply').waitFor()
     for (const [index, refuse] of ['status', 'network'].entries()) {
-      await page.route('**/{vac,a2a,mcp}{,/**}', async route => { await (refuse === 'status' ? route.fulfill({ status: 503, json: {} }) : route.abort()) })
+      await page.route('**/{vac,openai,a2a,mcp}{,/**}', async route => { await (refuse === 'status' ? route.fulfill({ status: 503, json: {} }) : route.abort()) })
       await page.getByTestId('chat-reply').fill('large')
       await page.getByTestId('chat-reply').press('Enter')
       // the answer of the refusal before stays
@@ -179,7 +204,7 @@ test('stop before the first event cancels the task', { skip: browserMissing }, a
       return response
     }
   })
-  for (const protocol of ['a2a', 'a2a-description']) {
+  for (const protocol of ['responses', 'a2a', 'a2a-description']) {
     const before = counts.begun
     await ask(page, protocol, 'wait')
     await until(() => counts.begun > before, `${protocol}: the interpreter runs`)
@@ -193,8 +218,8 @@ test('stop before the first event cancels the task', { skip: browserMissing }, a
   }
 })
 
-test('an answer of a task, or of a session of MCP, continues after a reload', { skip: browserMissing }, async t => {
-  const protocols = ['a2a', 'a2a-description', 'mcp-session']
+test('an answer of a task, of a response, or of a session of MCP, continues after a reload', { skip: browserMissing }, async t => {
+  const protocols = ['responses', 'a2a', 'a2a-description', 'mcp-session']
   let ended = 0
   let release = (): void => {}
   const { page: url } = await startApp(t, async function * () {
@@ -401,7 +426,7 @@ test('a failure names the id under which the log has its cause', { skip: browser
     throw new Error('secret')
   })
   const page = await openPage(t, url, { allow: [/500/] })
-  const pattern = /the log has the cause under the (?:request|task|call) id [\w-]+$/
+  const pattern = /the log has the cause under the (?:request|task|call) id (?:[\w-]+|\(request [\w-]+\))$/
   for (const protocol of PROTOCOLS) {
     for (const question of ['begin', 'at once']) {
       await ask(page, protocol, question)
@@ -413,7 +438,7 @@ test('a failure names the id under which the log has its cause', { skip: browser
   await page.goto(`${url}#/compare/demo?question=begin`)
   await page.getByTestId('compare-send').click()
   await page.locator('[data-testid=compare][data-state=done]').waitFor()
-  for (const protocol of ['direct', 'openai']) t.match(await page.getByTestId(`compare-problem-${protocol}`).textContent(), pattern)
+  for (const protocol of ['direct', 'openai', 'responses']) t.match(await page.getByTestId(`compare-problem-${protocol}`).textContent(), pattern)
 })
 
 test('a history that the service refuses is named as the cause', { skip: browserMissing }, async t => {
@@ -452,7 +477,7 @@ test('the chat lists the stored conversations: one is opened, goes on over each 
   }
   await page.reload()
   await ask(page, 'direct', 'again')
-  await answerIn(page, 'done').getByText('7 before again').waitFor()
+  await answerIn(page, 'done').getByText('8 before again').waitFor()
   await until(async () => (await titles()).join() === 'tea,coffee', 'the one that goes on is the first')
   t.strictSame(await violationsOfThemes(page), [])
   await page.setViewportSize({ width: 360, height: 640 })

@@ -38,12 +38,12 @@ async function start (t: { teardown (run: () => unknown): unknown }): Promise<St
   t.teardown(() => app.close())
   app.addHook('preClose', async () => { await gateway.close() })
   app.addHook('onClose', () => tasks.close())
-  await app.register(vacPlugin, { vacs })
+  await app.register(vacPlugin, { vacs, protocols: ['direct', 'openai', 'responses'] })
   await app.register(a2aPlugin, { vacs, tasks })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs), gateway.toolSource()] })
   await app.register(mcpGatewayPlugin, { gateway })
   await app.register(playgroundPlugin)
-  const routes = Object.fromEntries(['vac', 'openai', 'a2a', 'mcp'].map(name => [name, name === 'openai' ? '../../openai/v1' : `../../${name}`]))
+  const routes = Object.fromEntries(['vac', 'openai', 'responses', 'a2a', 'mcp'].map(name => [name, ['openai', 'responses'].includes(name) ? '../../openai/v1' : `../../${name}`]))
   await app.register(playgroundPlugin, { prefix: '/reader', readOnly: true, routes: { ...routes, gateway: '../../mcp', card: null, ready: null, openapi: null } })
   gateway.start()
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -250,7 +250,7 @@ test('the state of a server has stderr and a restart, and a resource shows text 
   await reader.locator('[data-testid=cards][data-state=done] [data-testid=document-mcp]').waitFor()
   t.strictSame([...new Set(sent)].filter(text => !text.startsWith('GET ')).sort(), [
     'DELETE /mcp', 'POST /a2a SendStreamingMessage', 'POST /a2a/tasks/sendSubscribe tasks/sendSubscribe', 'POST /mcp initialize',
-    'POST /mcp notifications/initialized', 'POST /mcp server/discover', 'POST /mcp tools/call', 'POST /openai/v1/chat/completions', 'POST /vac/streaming/demo/sse'
+    'POST /mcp notifications/initialized', 'POST /mcp server/discover', 'POST /mcp tools/call', 'POST /openai/v1/chat/completions', 'POST /openai/v1/responses', 'POST /vac/streaming/demo/sse'
   ])
   await page.goto(`${url}#/inbox`)
   await page.getByTestId('task-cancel').click()

@@ -91,7 +91,7 @@ test('the browser loads the other views and MCP when they are opened', { skip: b
   await page.getByTestId('compare').waitFor()
 })
 
-test('the page offers OpenAI where the app has its routes, next to the direct ones', async t => {
+test('the page offers the protocols of OpenAI where the app has its routes, next to the direct ones', async t => {
   const vacs = createVacs({ vacs: ['one'], streamInterpreter: question => question })
   const routesOf = async (options: object, playground: object = {}): Promise<object> => {
     const app = Fastify()
@@ -101,8 +101,10 @@ test('the page offers OpenAI where the app has its routes, next to the direct on
     await app.register(vacPlugin, { vacs, ...options })
     return (await app.inject('/playground/settings.json')).json().routes
   }
-  t.match(await routesOf({}), { vac: '../vac', openai: '../openai/v1' })
-  t.match(await routesOf({ protocols: ['direct'] }), { vac: '../vac', openai: null })
+  t.match(await routesOf({}), { vac: '../vac', openai: '../openai/v1', responses: null })
+  t.match(await routesOf({ protocols: ['direct', 'openai', 'responses'] }), { openai: '../openai/v1', responses: '../openai/v1' })
+  t.match(await routesOf({ protocols: ['direct', 'responses'] }), { openai: null, responses: '../openai/v1' })
+  t.match(await routesOf({ protocols: ['direct'] }), { vac: '../vac', openai: null, responses: null })
   t.match(await routesOf({ prefix: '/agents' }, { routes: { vac: '/agents/vac' } }), { vac: '/agents/vac', openai: '/agents/openai/v1' })
   t.match(await routesOf({ prefix: '/agents', protocols: ['direct'] }, { routes: { vac: '../agents/vac' } }), { vac: '../agents/vac', openai: null })
   t.match(await routesOf({ prefix: '/agents' }), { openai: null }, 'none at the address that holds by default')
@@ -196,7 +198,7 @@ test('a refusal of the app before the settings of the page is shown as that', { 
     status = code
     await page.getByTestId('token-save').click()
     await page.getByTestId('problem').getByText(text, { exact: true }).waitFor()
-    t.equal(await page.locator('[data-testid=chat-protocol] option').count(), 6, 'the page keeps its settings')
+    t.equal(await page.locator('[data-testid=chat-protocol] option').count(), 7, 'the page keeps its settings')
   }
 })
 

@@ -211,13 +211,13 @@ function withQuestion (text: string, question: string): string {
 }
 
 /**
- * Stops the answer: closes the connection, and cancels the task where there is one. Before the id of the task has
- * arrived it waits for that, since the task would go on; the second time it does not.
+ * Stops the answer: closes the connection, and cancels the task where there is one. Before the first update, which has
+ * the id of the task, it waits for that, since the task would go on; the second time it does not.
  */
 export function stop (): void {
-  const { task } = lastAnswer()!
+  const { task, frames } = lastAnswer()!
   const { cancel } = lastProtocol()
-  isStopping = !!cancel && !task && !isStopping
+  isStopping = !!cancel && !task && frames === undefined && !isStopping
   if (isStopping) return
   running?.abort()
   if (task === undefined) return

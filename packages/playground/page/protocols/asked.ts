@@ -11,14 +11,17 @@ export function clientQuestion ({ vac, text, history, conversation, reply, signa
   return { base: '', url: settings.value.routes[route]!, vac, text, history, conversation, reply, signal, steps: true, fetch: recorder(named, onSent) }
 }
 
-/** The task of an answer. The address is that of the page's settings, as `url` of the client is one without skills. */
-export function clientRun (run: string, named: Named, { cursor: after, signal, onSent }: Partial<Question> = {}): RunReference {
-  return { base: '', vac: '', run, after, signal, fetch: atA2a(named, onSent) }
+/** The run of an answer. */
+export function clientRun (run: string, route: RouteName, named: Named, { cursor: after, signal, onSent }: Partial<Question> = {}): RunReference {
+  return { base: '', url: settings.value.routes[route]!, vac: '', run, after, signal, fetch: recorder(named, onSent) }
 }
 
-/** The same for a question over A2A. */
+/** The same over A2A. The address is that of the page's settings, as `url` of the client is one without skills. */
 export const a2aQuestion = (question: Question, named: Named): ClientQuestion =>
   ({ ...clientQuestion(question, 'a2a', named), url: undefined, fetch: atA2a(named, question.onSent) })
+
+export const a2aRun = (run: string, named: Named, question: Partial<Question> = {}): RunReference =>
+  ({ ...clientRun(run, 'a2a', named, question), url: undefined, fetch: atA2a(named, question.onSent) })
 
 function atA2a (named: Named, onSent: Question['onSent']): ReturnType<typeof recorder> {
   const send = recorder(named, onSent)

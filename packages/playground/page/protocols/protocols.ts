@@ -1,13 +1,14 @@
 import { a2a, ANSWER } from '@polyvac/client/a2a'
 import { direct } from '@polyvac/client/direct'
 import { openai } from '@polyvac/client/openai'
+import { responses } from '@polyvac/client/responses'
 import { send, type SendRequest } from '../requests/exchange.js'
 import type { Fields } from '../shared/fields.js'
 import { loadPart } from '../shared/load-part.js'
 import { randomId } from '../shared/random-id.js'
 import { settings, type RouteName } from '../shared/settings.js'
 import { textOf } from './a2a-tasks.js'
-import { a2aQuestion, clientQuestion, clientRun, shownUpdates } from './asked.js'
+import { a2aQuestion, a2aRun, clientQuestion, clientRun, shownUpdates } from './asked.js'
 import { attachmentsOf } from './attachments.js'
 import { conversationOf, events, type ChatProtocol, type Question, type Update } from './chat-protocol.js'
 
@@ -15,7 +16,14 @@ import { conversationOf, events, type ChatProtocol, type Question, type Update }
 export const PROTOCOLS: readonly ChatProtocol[] = [
   { id: 'direct', title: 'Direct (SSE)', route: 'vac', ask: askDirect },
   { id: 'openai', title: 'OpenAI', route: 'openai', ask: askOpenAi },
-  { id: 'a2a', title: 'A2A 1.0', route: 'a2a', ask: askA2a, cancel: async id => { await a2a.stop(clientRun(id, { protocol: 'a2a', label: 'CancelTask' })) } },
+  {
+    id: 'responses',
+    title: 'OpenAI Responses',
+    route: 'responses',
+    ask: askResponses,
+    cancel: async id => { await responses.stop(clientRun(id, 'responses', { protocol: 'responses', label: 'cancel response' })) }
+  },
+  { id: 'a2a', title: 'A2A 1.0', route: 'a2a', ask: askA2a, cancel: async id => { await a2a.stop(a2aRun(id, { protocol: 'a2a', label: 'CancelTask' })) } },
   {
     id: 'a2a-description',
     title: 'A2A tasks/sendSubscribe',
@@ -40,11 +48,18 @@ function askOpenAi (question: Question): AsyncGenerator<Update> {
   return shownUpdates(openai.ask(clientQuestion(question, 'openai', { protocol: 'openai', label: `chat/completions ${question.vac}` })))
 }
 
+function askResponses (question: Question): AsyncGenerator<Update> {
+  const { task, vac } = question
+  return shownUpdates(task === undefined
+    ? responses.ask(clientQuestion(question, 'responses', { protocol: 'responses', label: `responses ${vac}` }))
+    : responses.resume(clientRun(task, 'responses', { protocol: 'responses', label: `read response ${vac}` }, question)))
+}
+
 function askA2a (question: Question): AsyncGenerator<Update> {
   const { task } = question
   return shownUpdates(task === undefined
     ? a2a.ask(a2aQuestion(question, { protocol: 'a2a', label: 'SendStreamingMessage' }))
-    : a2a.resume(clientRun(task, { protocol: 'a2a', label: 'SubscribeToTask' }, question)))
+    : a2a.resume(a2aRun(task, { protocol: 'a2a', label: 'SubscribeToTask' }, question)))
 }
 
 function descriptionRequest (method: string, params: object, as: 'json' | 'sse', signal?: AbortSignal): SendRequest {
