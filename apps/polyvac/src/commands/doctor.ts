@@ -6,6 +6,7 @@ import { problem, type Check, type Finding } from '../doctor/finding.js'
 import { checkMcp } from '../doctor/mcp.js'
 import { checkModels } from '../doctor/models.js'
 import { checkPackages } from '../doctor/packages.js'
+import { checkResponses } from '../doctor/responses.js'
 import { checkRuns } from '../doctor/runs.js'
 import { checkReachable, checkService } from '../doctor/service.js'
 import { describeFailure, type HttpClient } from '../client/http-client.js'
@@ -15,7 +16,7 @@ import { withService } from './with-service.js'
 import type { Arguments } from '../arguments.js'
 import type { CommandIo } from '../command-io.js'
 
-const CHECKS: Readonly<Record<string, Check>> = { service: checkService, a2a: checkA2a, mcp: checkMcp, runs: checkRuns, 'body limit': checkBodyLimit, cors: checkCors }
+const CHECKS: Readonly<Record<string, Check>> = { service: checkService, a2a: checkA2a, mcp: checkMcp, runs: checkRuns, responses: checkResponses, 'body limit': checkBodyLimit, cors: checkCors }
 
 /**
  * `polyvac doctor`: checks a running service, or starts the one of the configuration on a free port and checks that.

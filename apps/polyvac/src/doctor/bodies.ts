@@ -7,7 +7,7 @@ const HUGE_BYTES = 1024 * 1024 * 1024
 
 /** Whether the service refuses a body of 1 GiB before it arrives. */
 export async function * checkBodyLimit (client: HttpClient): AsyncGenerator<Finding> {
-  for (const path of [mcpPath(client), 'a2a', 'openai/v1/chat/completions']) {
+  for (const path of [mcpPath(client), 'a2a', 'openai/v1/chat/completions', 'openai/v1/responses']) {
     let status: number | undefined
     try {
       status = await client.announceBody(path, HUGE_BYTES)

@@ -8,7 +8,7 @@ export interface Finding {
   readonly remedy?: string
 }
 
-/** A check sends only harmless requests: it reads, names tasks that do not exist, or asks what it deletes. */
+/** A check sends only harmless requests: it reads, names tasks that do not exist, or asks what it stops or deletes. */
 export type Check = (client: HttpClient) => AsyncIterable<Finding>
 
 export const ok = (check: string, text: string): Finding => ({ check, level: 'ok', text })

@@ -4,11 +4,13 @@ import { ok, problem, unchecked, type Finding } from './finding.js'
 import type { HttpClient, WholeReply } from '../client/http-client.js'
 
 const CHECK = 'runs'
+/** What the checks ask that ask a VAC; they stop its answer. */
+export const QUESTION = 'Is this service there? (a check of polyvac doctor)'
 const REMEDY = 'let the proxy pass POST, DELETE, Location and event streams below /vac/, and read the log of the service'
 
 /**
- * Whether an answer in the background is started, followed and deleted. Its question is the only one of all checks: the
- * VAC begins to answer it, and is stopped.
+ * Whether an answer in the background is started, followed and deleted: the VAC begins to answer a question, and is
+ * stopped.
  */
 export async function * checkRuns (client: HttpClient): AsyncGenerator<Finding> {
   const list = await client.send('vac')
@@ -19,7 +21,7 @@ export async function * checkRuns (client: HttpClient): AsyncGenerator<Finding> 
 }
 
 async function checkRun (client: HttpClient, path: string): Promise<Finding> {
-  const started = await client.send(path, { body: { user_input: 'Is this service there? (a check of polyvac doctor)', background: true } })
+  const started = await client.send(path, { body: { user_input: QUESTION, background: true } })
   const id = isRecord(started.json) ? started.json.run_id : undefined
   if (started.status === 401 || started.status === 403) return checkChallenge(CHECK, started)
   if (started.status === 200 || started.status === 501) return unchecked(CHECK, `POST /${path} with background answers ${statusOf(started)}: the service has no runs`)
@@ -39,7 +41,7 @@ async function checkRun (client: HttpClient, path: string): Promise<Finding> {
 }
 
 /** The status of a reply, with the code of its error. */
-function statusOf ({ status, json }: WholeReply): string {
+export function statusOf ({ status, json }: WholeReply): string {
   const code = isRecord(json) && isRecord(json.error) ? json.error.code : undefined
   return typeof code === 'string' ? `${status} ${code}` : String(status)
 }
