@@ -4,7 +4,7 @@
 import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { forms } from '../test/probes/index.mjs'
+import { forms, PROBES } from '../test/probes/index.mjs'
 import { closeConnections, jsonOf, mcpSession, open, post, rpc, send, task, jsonBytes, bytesOf } from './attack/client.mjs'
 import { configuration, endAll, startHost, until, upstream } from './attack/host.mjs'
 
@@ -19,12 +19,16 @@ const REST_MS = 120_000
 
 const query = 'flow 20 2'
 
+/** Requests of forms of the probes, by what they are. */
+const asked = (probes, more = {}) => Object.fromEntries(forms(probes).map(([what, ask]) => [[what, ...Object.keys(more)].join(' '), host => {
+  const { path, body, headers } = ask(query, 'agent')
+  return post(host, path, { ...body, ...more }, headers)
+}]))
+
 /** One request of each kind; `host` is its address, `push` that of a receiver. */
 const KINDS = {
-  ...Object.fromEntries(forms().map(([what, ask]) => [what, host => {
-    const { path, body, headers } = ask(query, 'agent')
-    return post(host, path, body, headers)
-  }])),
+  ...asked(PROBES),
+  ...asked({ responses: PROBES.responses }, { store: false }),
   documents: host => post(host, '/vac/docs', { user_input: 'Who counts the ships?' }),
   async cancel (host) {
     const taskId = jsonOf(await post(host, '/a2a/tasks/send', task('wait 5000', 'vac_stream_agent')))?.result?.taskId
@@ -40,6 +44,15 @@ const KINDS = {
     const { status } = await send(host, { path: `/vac/agent/runs/${run}/stream` })
     if (Math.random() < 0.5) await send(host, { method: 'DELETE', path: `/vac/agent/runs/${run}` })
     return { status }
+  },
+  async response (host) {
+    const ask = more => post(host, '/openai/v1/responses', { model: 'agent', input: query, ...more })
+    const { id } = jsonOf(await ask({ input: Math.random() < 0.5 ? query : 'wait 5000', background: true })) ?? {}
+    if (Math.random() < 0.5) await post(host, `/openai/v1/responses/${id}/cancel`)
+    const { status, text } = await send(host, { path: `/openai/v1/responses/${id}?stream=true` })
+    await ask({ previous_response_id: id })
+    if (Math.random() < 0.5) await send(host, { method: 'DELETE', path: `/openai/v1/responses/${id}` })
+    return { status, text }
   },
   async conversation (host) {
     const id = String(Math.random())
@@ -67,7 +80,7 @@ const KINDS = {
   async abort (host) {
     const { port } = new URL(host)
     const bytes = [
-      jsonBytes('/vac/streaming/agent/sse', { user_input: 'flow 200 5' }), jsonBytes('/vac/agent', { user_input: 'wait 2000' }),
+      jsonBytes('/vac/streaming/agent/sse', { user_input: 'flow 200 5' }), jsonBytes('/openai/v1/responses', { model: 'agent', input: 'flow 200 5', stream: true, store: Math.random() < 0.5 }), jsonBytes('/vac/agent', { user_input: 'wait 2000' }),
       jsonBytes('/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_agent', input: { query: 'flow 50 5' } })),
       jsonBytes('/mcp/call', { server: 'upstream', tool: 'big', arguments: { bytes: 500_000 } }), bytesOf('POST', '/vac/agent', { 'Content-Type': 'application/json' }, '{"user_input":"hello"}').slice(0, -7)
     ]
