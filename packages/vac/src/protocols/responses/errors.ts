@@ -15,7 +15,12 @@ const CODES: Readonly<Record<string, string>> = {
 export function toResponseError (failure: Failure): ResponseError {
   const { message, type, path, code } = openAiFailure(failure)
   const param = path.map(part => /^\d+$/.test(part) ? `[${part}]` : `.${part}`).join('').replace(/^\./, '')
-  return { error: { message: failure.status >= 500 ? `${message} (request ${failure.body.error.requestId})` : message, type, param: param || paramOf(code), code: CODES[code] ?? code } }
+  return { error: { message: failure.status >= 500 ? withId(message, failure.body.error.requestId) : message, type, param: param || paramOf(code), code: CODES[code] ?? code } }
+}
+
+/** The error object has no field for the id under which the log has the cause. */
+function withId (message: string, id: string): string {
+  return message.endsWith('the request id') ? `${message} ${id}` : `${message} (request id ${id})`
 }
 
 function paramOf (code: string): string {
