@@ -126,7 +126,7 @@ test('protocols that are switched off, or not installed, answer 501', async t =>
 })
 
 test('service.protocols switches protocols off, which answer 501 in their format, and gives options to the others', async t => {
-  const service = (protocols: object) => parseConfig(JSON.stringify({ kind: 'vacConfig', service: { stream_interpreter: 'echo', protocols }, vac: { a: {} } }), '/x/vac_config.yaml')
+  const service = (protocols: object) => parseConfig(JSON.stringify({ kind: 'vacConfig', service: { stream_interpreter: 'echo', protocols, tasks: { store: 'memory' } }, vac: { a: {} } }), '/x/vac_config.yaml')
   const hostWith = async (protocols: object) => (await host(t, () => ({ config: service(protocols) }))).app
   const chat = { model: 'a', messages: [{ role: 'user', content: 'x' }] }
   const direct = { method: 'POST', url: '/vac/a', payload: { user_input: 'x' } } as const
