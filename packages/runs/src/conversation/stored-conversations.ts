@@ -164,8 +164,10 @@ class StoredConversations implements Conversations {
   /** In the conversation of a turn, or, where it has later ones or another VAC answers, in a copy of it until there. */
   async #placeAfter (owner: string, vac: string, { task, turn: n }: NonNullable<TurnQuestion['after']>): Promise<Pick<TurnPlace, 'conversation' | 'after' | 'branchOf' | 'copied'>> {
     const turn = await this.#records.turnOf(task, n)
-    if (turn === undefined || turn.conversation.owner !== owner) return { conversation: newConversationId() }
-    const { number, conversation: key } = turn
+    // a key with the owner of the caller finds nothing of another one
+    const key = turn && { ...turn.conversation, owner }
+    const number = key && await this.#records.numberOf(key, turn.id)
+    if (key === undefined || number === undefined) return { conversation: newConversationId() }
     const [last] = await this.#records.turns(key, { limit: 1 })
     if (key.vac === vac && last?.number === number) return { conversation: key.id, after: number }
     const before = number + 1
