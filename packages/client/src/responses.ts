@@ -39,19 +39,14 @@ async function * streamed (connection: Connection & { readonly steps?: boolean |
     const [url, request] = run === undefined
       ? [routeOf(connection), begin as { readonly body: object }]
       : [`${routeOf(connection, run)}?stream=true${after === '-1' ? '' : `&starting_after=${encodeURIComponent(after)}`}`, {}]
-    let last: Update | undefined
-    for await (const { value, isEnd } of sendForEvents(connection, url, request, response => { conversation = conversationOf(response) })) {
-      if (isEnd) break
+    for await (const { value } of sendForEvents(connection, url, request, response => { conversation = conversationOf(response) })) {
       if (value === undefined) continue
       const { response, sequence_number: number } = value
       if (response?.store === true) run = response.id as string
       if (number >= 0) after = String(number)
       const update = { ...updateOf(value, connection.steps), ...run !== undefined && { run, cursor: after }, ...conversation }
-      if (update.done === true) last = update
-      else if (Object.keys(update).length > 0) yield update
+      if (Object.keys(update).length > 0) yield update
     }
-    // a service logs who leaves before the end
-    if (last !== undefined) yield last
   }
   yield * reopen(connection.signal, open, () => run !== undefined)
 }

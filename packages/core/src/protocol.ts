@@ -1,9 +1,12 @@
 // For protocols over VACs, such as those of @polyvac/vac: every export here is public and follows semantic versioning.
 export { eventText, joinTexts, jsonText, type Text } from './http/send-stream.js'
+export { escapeHtml } from './http/escape-html.js'
 export { InvalidRequestError, NOT_BLANK, type RequestProblem } from './http/validation.js'
 export type { Failure } from './http/error-body.js'
 export type { ExposedVacs } from './vac/vac.js'
 export { VacInvalidResultError } from './basics/errors.js'
+export { quoteName } from './basics/names.js'
+export { askedBack } from './vac/answer.js'
 export { contentText, isRole } from './vac/history.js'
 export { chunkKind, encodeChunk, type ByKind, type ChunkKind, type ChunkOf } from './vac/chunk.js'
 export { STEPS, takeSteps } from './vac/step.js'

@@ -13,7 +13,7 @@ export const NoSuchConversationError = createError<[string]>('CONVERSATION_NOT_F
 export const NoSuchItemError = createError<[string]>('ITEM_NOT_FOUND',
   'Item with id %s not found; send the item itself', 404)
 export const SourceNotFoundError = createError('SOURCE_NOT_FOUND',
-  'there is no such passage here; its address may have expired, or its document may be gone: ask again for a new one', 404)
+  'the address names no passage that this service can show: it may have expired, or its document was changed or removed; ask the VAC again for a new address', 404)
 export const InvalidOptionsError = createError<[string]>('VAC_PLUGIN_OPTIONS', '%s', 500)
 export const ConversationsNotKeptError = createError('CONVERSATIONS_NOT_KEPT',
   'conversations are not kept here: createRuns() has the option `conversations: false`', 501, { expose: true })

@@ -1,11 +1,11 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import type {
-  Answer, ChatTurn, Chunk, Conversation, ConversationExport, ConversationHead, ConversationTurn, LocatedConversation, Run, RunTurn, Step, TurnChange, TurnHistory, TurnQuestion,
-  TurnsQuery, Vac
-} from '@polyvac/core'
-import type { ExposedVacs, Failure, MemorySearchInput, RunQuery, Text } from '@polyvac/core/protocol'
+import type { Answer, ChatTurn, Chunk, Run, RunTurn, Step, TurnQuestion, Vac } from '@polyvac/core'
+import type { ExposedVacs, Failure, MemorySearchInput, Text } from '@polyvac/core/protocol'
 import { Type, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { CallerConversations, CallerRuns, Citation, Passage, Restart } from './caller.js'
+
+export type { CallerConversations, CallerRuns, Citation, Passage, Restart } from './caller.js'
 
 /**
  * A protocol over HTTP in which callers ask VACs. It computes only: it reads requests, and writes bodies and frames.
@@ -115,66 +115,6 @@ export interface ChatRequest<Schema extends RouteSchema = RouteSchema> {
   /** The conversations of the caller. @throws RUNS_NOT_CONFIGURED, CONVERSATIONS_NOT_KEPT (501) */
   readonly conversations: CallerConversations
 }
-
-/** A place in the text of an answer that names a source. */
-export interface Citation {
-  /** The source: its place in `source_documents`. */
-  readonly index: number
-  /** Of the source (http or https), or of this service, where it shows the passage. */
-  readonly url: string
-  /** Not empty, in one line. */
-  readonly title: string
-  /** The marker in UTF-16 units, `text.slice(start, end) === '[n]'`; both are the length for a source without one. */
-  readonly start: number
-  readonly end: number
-}
-
-/** A passage of a document of a memory, in its document. */
-export interface Passage {
-  readonly source: string
-  /** What its document counts, with the number that was cited: `lines 3-5`, `page 2`. */
-  readonly place: string | undefined
-  /** The whole document. */
-  readonly text: string
-  readonly mediaType: string
-  /** Its first and its last line in `text`, from 1; undefined where it is not found there. */
-  readonly lines: readonly [first: number, last: number] | undefined
-  /** Whether its text is no longer in the document; undefined where the document has it in another form. */
-  readonly changed: boolean | undefined
-}
-
-/** The conversations of a caller. What does not exist for the caller fails with CONVERSATION_NOT_FOUND (404). */
-export interface CallerConversations {
-  list (vac: string, page: { readonly limit: number, readonly cursor?: string | undefined }): Promise<{ readonly conversations: readonly ConversationHead[], readonly nextCursor?: string | undefined }>
-  get (vac: string, id: string, before?: string): Promise<Conversation>
-  /** Of one of the VACs that the caller may use, or of '', as one that begins without a question. */
-  locate (id: string): Promise<LocatedConversation>
-  turn (vac: string, id: string, turn: string): Promise<ConversationTurn | undefined>
-  turns (vac: string, id: string, query: TurnsQuery): Promise<{ readonly turns: readonly ConversationTurn[], readonly hasMore: boolean }>
-  change (vac: string, id: string, change: { readonly title?: string | undefined, readonly metadata?: Readonly<Record<string, string>> | null | undefined }): Promise<ConversationHead>
-  edit (vac: string, id: string, turn: string | undefined, change: (turn: ConversationTurn | undefined) => TurnChange): Promise<void>
-  delete (vac: string, id: string): Promise<void>
-  import (vac: string, conversation: ConversationExport): Promise<ConversationHead>
-  /** What was said before a question that is not kept. */
-  historyFor (question: TurnQuestion): Promise<TurnHistory>
-}
-
-/** The runs of a caller. What does not exist for the caller fails with RUN_NOT_FOUND (404). */
-export interface CallerRuns {
-  list (query: RunQuery): Promise<{ readonly runs: readonly Run[], readonly nextCursor?: string | undefined }>
-  /** @param vac the name of its VAC; undefined for any that the caller may use, also below */
-  get (vac: string | undefined, id: string): Promise<Run>
-  cancel (vac: string | undefined, id: string): Promise<Run>
-  delete (vac: string | undefined, id: string): Promise<void>
-  /**
-   * Calls `add` with what a turn of a run has said until now, piece by piece as its log has it. Resolves to how the run
-   * failed; undefined where it has not.
-   */
-  replay (run: RunTurn, add: (item: Chunk | Restart) => void): Promise<Failure | undefined>
-}
-
-/** The text begins anew, after a crash. */
-export interface Restart { readonly restart: true }
 
 /** A question to a VAC, and the format of the answer. */
 export interface Asked {

@@ -44,7 +44,7 @@ const open: Row[] = rowsOf({ protocol: 'public', isPublic: true }, [
   { route: 'GET /playground/parts/:part', make: get('/playground/parts/none.js') },
   { route: 'POST /mcp/sign-in', kind: 'continue', make: () => ({ path: '/mcp/sign-in', headers: form, body: 'ticket=none' }) },
   // its id is sealed: with any other it answers all callers alike, also about a VAC that does not exist
-  { route: 'GET /vac/:vector_name/sources/*', names: [VAC, 'nobody'] as const, make: (name: string) => ({ method: 'GET', path: `/vac/${name}/sources/none` }) },
+  { route: 'GET /vac/:vector_name/sources/*', names: [VAC, 'unknown'] as const, make: (name: string) => ({ method: 'GET', path: `/vac/${name}/sources/none` }) },
   // of a server without sign-ins, as of one that is not configured
   ...['callback', 'client'].map(page => ({ route: `GET /mcp/sign-in/${page}/:server_name`, names: [SERVER, 'filex'] as const, make: (name: string) => ({ method: 'GET', path: `/mcp/sign-in/${page}/${name}` }) }))
 ])

@@ -11,14 +11,14 @@ const MAX_CONTINUED = 100
  * @param caller the empty text where the service authenticates no caller
  */
 export async function continueTasks (store: TaskStore, caller: string, server: string): Promise<void> {
-  const [{ ownerKey }, { keptFiles, questionText, turnFilesOf }] = await Promise.all([import('@polyvac/tasks'), import('@polyvac/runs')])
+  const [{ ownerKey }, { turnQuestionOf }] = await Promise.all([import('@polyvac/tasks'), import('@polyvac/runs')])
   const owner = ownerKey(caller === '' ? undefined : caller)
   const { tasks } = await store.list(owner, { states: ['auth-required'], limit: MAX_CONTINUED })
   for (const { id } of tasks) {
     const task = await store.get(owner, id)
     const parts = task === null || !waitsFor(task, server) ? undefined : questionOf(task)
     // the caller may have answered meanwhile: then the task does not wait any more
-    if (parts !== undefined) await store.provideInput(owner, id, { id: randomUUID(), parts }, undefined, { question: questionText(parts), files: keptFiles(turnFilesOf(parts)) })
+    if (parts !== undefined) await store.provideInput(owner, id, { id: randomUUID(), parts }, undefined, turnQuestionOf(parts))
   }
 }
 

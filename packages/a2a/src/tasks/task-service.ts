@@ -1,6 +1,6 @@
 import type { Principal } from '@polyvac/core'
 import { callerFields } from '@polyvac/core/plugin'
-import { CallerTasks, keptFiles, questionText, turnFilesOf } from '@polyvac/runs'
+import { CallerTasks, turnQuestionOf } from '@polyvac/runs'
 import type { CreatedTask, NewPushConfig, NewTask, PushConfig, TaskRecord, TaskStore, UserMessage } from '@polyvac/tasks'
 import { NoSuchPushConfigError, NoSuchTaskError, NotWaitingError, PushNotSupportedError } from '../errors.js'
 import type { AddressGuard } from '../push/address-guard.js'
@@ -57,7 +57,7 @@ export class TaskService {
     const { owner, id, seq } = before
     // first, because one config too many refuses the request, and an accepted message cannot be withdrawn
     if (push !== undefined) await this.#store.setPush(owner, id, { ...madeBy(caller, push), after: seq })
-    const { outcome, task } = await this.tasks.continue(caller, before, message, fields, { question: questionText(message.parts), files: keptFiles(turnFilesOf(message.parts)) })
+    const { outcome, task } = await this.tasks.continue(caller, before, message, fields, turnQuestionOf(message.parts))
     if (outcome === 'not-found') throw new NoSuchTaskError()
     if (outcome === 'not-waiting') throw new NotWaitingError(stateName(task))
     return task

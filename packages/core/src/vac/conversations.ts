@@ -106,7 +106,7 @@ export interface TurnQuestion {
   /** Whether another question of the conversation that has no answer yet refuses this one. */
   readonly isExclusive?: boolean | undefined
   /** The turn of a task that the question follows; see `NewRun.previous`. */
-  readonly after?: { readonly task: string, readonly turn: number } | undefined
+  readonly after?: Omit<TurnTask, 'attempt'> | undefined
 }
 
 /** Where a question goes, as the store takes it with its task. */
@@ -182,7 +182,10 @@ export interface Conversations {
   locate (caller: RunCaller, vacs: readonly string[], id: string): Promise<LocatedConversation>
   /** One turn; undefined where there is none with this id. */
   turn (caller: RunCaller, vac: string, id: string, turn: string): Promise<ConversationTurn | undefined>
-  /** Some turns; none where there is no turn `after`. `hasMore`: there are others after them. */
+  /**
+   * At most `limit` turns; an empty list where the conversation has no turn with the id `after`. `hasMore`: whether it
+   * has further turns in this order.
+   */
   turns (caller: RunCaller, vac: string, id: string, query: TurnsQuery): Promise<{ readonly turns: readonly ConversationTurn[], readonly hasMore: boolean }>
   /** @param change `metadata`: null removes it */
   change (caller: RunCaller, vac: string, id: string, change: { readonly title?: string | undefined, readonly metadata?: Readonly<Record<string, string>> | null | undefined }): Promise<ConversationHead>

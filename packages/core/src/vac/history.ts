@@ -15,6 +15,19 @@ const ROLES: Readonly<Record<string, ChatTurn['role']>> = {
   developer: 'system'
 }
 
+/** Whether the history of a request comes after stored turns, instead of standing for them. */
+export function followsStored ({ previous, sendsAll }: { readonly previous?: unknown, readonly sendsAll?: boolean | undefined }): boolean {
+  return previous !== undefined || sendsAll === false
+}
+
+/**
+ * The history of a question: system messages, which are not stored, the stored turns, and what is sent after them.
+ * @param appends whether the other messages come after the stored turns; otherwise the turns stand for them
+ */
+export function withStored (sent: readonly ChatTurn[], stored: readonly ChatTurn[], appends: boolean): readonly ChatTurn[] {
+  return [...sent.filter(({ role }) => role === 'system'), ...stored, ...appends ? sent.filter(({ role }) => role !== 'system') : []]
+}
+
 /** Whether `normaliseHistory` accepts the name of a role. */
 export function isRole (name: string): boolean {
   return Object.hasOwn(ROLES, name.toLowerCase())

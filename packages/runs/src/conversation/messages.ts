@@ -58,6 +58,11 @@ export function dataOf (parts: readonly TaskPart[]): unknown[] {
   return parts.flatMap(part => part.type === 'data' ? [part.data] : [])
 }
 
+/** What a message asks, with its files, as the next turn of its conversation keeps it. */
+export function turnQuestionOf (parts: readonly TaskPart[]): { readonly question: string, readonly files: TurnFile[] | undefined } {
+  return { question: questionText(parts), files: keptFiles(turnFilesOf(parts)) }
+}
+
 /** The conversation of a task; a task that was created without one starts its own. */
 export function contextOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId'>): string {
   return contextId ?? id

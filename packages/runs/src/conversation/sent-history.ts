@@ -12,11 +12,6 @@ export function turnsOfHistory (sent: readonly ChatTurn[]): ConversationExport['
   return turns
 }
 
-/** The history of a question: system messages, which are not stored, the stored turns, and what is sent after them. */
-export function withStored (sent: readonly ChatTurn[], stored: readonly ChatTurn[], appends: boolean): readonly ChatTurn[] {
-  return [...sent.filter(({ role }) => role === 'system'), ...stored, ...appends ? sent.filter(({ role }) => role !== 'system') : []]
-}
-
 /**
  * The turn whose place a question takes, for clients that send the whole conversation with each question: they have
  * edited an earlier message, or ask it again. Undefined: the question comes after all of them.

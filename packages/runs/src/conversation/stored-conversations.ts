@@ -162,8 +162,8 @@ class StoredConversations implements Conversations {
   }
 
   /** In the conversation of a turn, or, where it has later ones or another VAC answers, in a copy of it until there. */
-  async #placeAfter (owner: string, vac: string, { task, turn: n }: NonNullable<TurnQuestion['after']>): Promise<Pick<TurnPlace, 'conversation' | 'after' | 'branchOf' | 'copied'>> {
-    const turn = await this.#records.turnOf(task, n)
+  async #placeAfter (owner: string, vac: string, { id, turn: n }: NonNullable<TurnQuestion['after']>): Promise<Pick<TurnPlace, 'conversation' | 'after' | 'branchOf' | 'copied'>> {
+    const turn = await this.#records.turnOf(id, n)
     // a key with the owner of the caller finds nothing of another one
     const key = turn && { ...turn.conversation, owner }
     const number = key && await this.#records.numberOf(key, turn.id)

@@ -1,6 +1,6 @@
 import type { AnsweredTurn, Authenticate, BegunTurn, Conversations, Log, StepView, TurnPlace, TurnTask, Vac, Vacs } from '@polyvac/core'
 import {
-  accessKey, callback, callerFields, flag, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
+  accessKey, callback, callerFields, flag, followsStored, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
   stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type RunReading, type Runs,
   type RunTurn, type StartedRun
 } from '@polyvac/core/plugin'
@@ -9,6 +9,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { CallerTasks } from '../tasks/caller-tasks.js'
 import { removeTask } from '../tasks/remove-task.js'
 import { conversationsIn, turnAt } from '../conversation/stored-conversations.js'
+import { keptFiles } from '../conversation/messages.js'
 import { Turn, type TurnMetadata } from '../conversation/turn.js'
 import { ConversationsNotKeptError, IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from '../errors.js'
 import { runItems } from './run-items.js'
@@ -109,7 +110,7 @@ class StoredRuns implements OwnRuns {
     if (waiting !== undefined) return await this.#reply(caller, waiting, run)
     const place = await this.#place(caller, run)
     const keeps = store && this.conversations !== undefined
-    const input: RunInput = { question, history, extra, timeoutMs, isWhole, request: key?.request, appends: isAfterStored(run) && history.length > 0 ? true : undefined, notes }
+    const input: RunInput = { question, history, extra, timeoutMs, isWhole, request: key?.request, appends: followsStored(run) && history.length > 0 ? true : undefined, notes }
     const metadata: RunMetadata = {
       protocol: run.protocol,
       requestId: run.requestId,
@@ -118,7 +119,7 @@ class StoredRuns implements OwnRuns {
       steps: run.steps,
       unreadMs: run.unreadMs,
       ...keeps && { ...turnMetadata(caller, vac, run.steps), ...run.conversation === undefined && previous === undefined && history.length === 0 && { begins: true } },
-      ...place !== undefined && !keeps && { history: { ...place, files: [], sent: [], dropped: [] } }
+      ...place !== undefined && !keeps && { history: { ...place, files: [], sent: [], dropped: [], copied: undefined } }
     }
     // the request only waits from here on: the run is in a separate trace
     const trace = traceLinks()
@@ -156,7 +157,7 @@ class StoredRuns implements OwnRuns {
 
   async #provide (owner: string, id: string, { question: text, files, notes }: Pick<NewRun, 'question' | 'files' | 'notes'>, metadata: object): Promise<TaskRecord> {
     const message = { id: randomUUID(), parts: [{ type: 'text' as const, text }], ...notes !== undefined && { metadata: { notes } } }
-    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { ...metadata }, { question: text, files })
+    const { outcome, task } = await this.#tasks.provideInput(owner, id, message, { ...metadata }, { question: text, files: keptFiles(files) })
     if (outcome === 'not-found') throw new NoSuchRunError()
     if (outcome === 'not-waiting') throw new RunNotWaitingError(viewRun(task).state)
     return task
@@ -183,9 +184,9 @@ class StoredRuns implements OwnRuns {
       question,
       files,
       conversation,
-      sent: isAfterStored(run) ? [] : history,
+      sent: followsStored(run) ? [] : history,
       sendsAll,
-      after: previous && { task: previous.id, turn: previous.turn },
+      after: previous,
       isExclusive: other === 'refuse'
     })
   }
@@ -276,11 +277,6 @@ function turnMetadata ({ isAdmin }: RunCaller, { config }: Vac, steps?: StepView
 function ofVac<Task extends TaskHead> (vac: string | undefined, task: Task | undefined): Task {
   if (task === undefined || (vac !== undefined && task.skill !== skillOf(vac))) throw new NoSuchRunError()
   return task
-}
-
-/** Whether the history of a request comes after stored turns, instead of standing for them. */
-function isAfterStored ({ previous, sendsAll }: Pick<NewRun, 'previous' | 'sendsAll'>): boolean {
-  return previous !== undefined || sendsAll === false
 }
 
 function skillOf (vac: string): string {

@@ -1,13 +1,12 @@
 import { isAnswer, isStep, type Answer, type Authenticate, type ChatTurn, type Conversations, type Log, type Principal } from '@polyvac/core'
 import {
   askedBack, BoundLog, CallRecord, callerOfFields, currentCaller, failureOf, isLargeJson, releaseContext, traceTask, UnauthenticatedError, usageOf, VacInvalidResultError, vacOfSkill,
-  vacsFor, yieldToEventLoop, type ExposedVacs, type PlacedCall
+  vacsFor, withStored, yieldToEventLoop, type ExposedVacs, type PlacedCall
 } from '@polyvac/core/plugin'
 import { isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import { AnswerWriter } from '../execute/stream-answer.js'
 import { toTurn } from '../conversation/earlier-turns.js'
 import { contextOf } from '../conversation/messages.js'
-import { withStored } from '../conversation/sent-history.js'
 import { Turn } from '../conversation/turn.js'
 import type { StoredFailure } from '../errors.js'
 import type { RunInput, RunMetadata } from './run-input.js'

@@ -1,6 +1,6 @@
 import type { ConversationHistory, ConversationKey, NewTurn } from '../contract/conversation-records.js'
 import {
-  CONVERSATION, DELETED_AT_ONCE, filesText, growthOf, isCounted, LAST, ownerLimits, QUESTION, titleOf, TURN, TURN_BYTES, turnBytes, turnId, turnsWithin,
+  bytesOfTurns, CONVERSATION, DELETED_AT_ONCE, filesText, growthOf, isCounted, LAST, ownerLimits, QUESTION, titleOf, TURN, TURN_BYTES, TURN_CHARS, turnBytes, turnId, turnsWithin,
   type ConversationLimits, type ConversationTable, type EditRow, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
 } from '../store/conversations.js'
 import { isName } from '../basics/names.js'
@@ -34,10 +34,10 @@ export class Conversations implements ConversationTable {
       locate: `SELECT vac FROM ${conversation} WHERE owner = $1 AND id = $2 AND vac = ANY($3::text[]) ORDER BY updated_at DESC LIMIT 1`,
       page: `SELECT ${CONVERSATION} FROM ${conversation} WHERE owner = $1 AND vac = $2 AND (updated_at, key) < ($3, $4) ORDER BY updated_at DESC, key DESC LIMIT $5`,
       turns: `SELECT ${TURN} FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
-      sizes: `SELECT seq, (length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0))::int AS chars FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+      sizes: `SELECT seq, (${TURN_CHARS})::int AS chars FROM ${turn} WHERE conversation = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
       turn: `SELECT ${TURN} FROM ${turn} WHERE conversation = $1 AND seq = $2`,
       turnsAfter: `SELECT ${TURN} FROM ${turn} WHERE conversation = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
-      sizesAfter: `SELECT seq, (length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0))::int AS chars FROM ${turn} WHERE conversation = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+      sizesAfter: `SELECT seq, (${TURN_CHARS})::int AS chars FROM ${turn} WHERE conversation = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
       numberOf: `SELECT seq FROM ${turn} WHERE conversation = $1 AND id = $2`,
       questions: `SELECT ${QUESTION} FROM ${turn} WHERE conversation = $1 ORDER BY seq`,
       open: `SELECT ${QUESTION} FROM ${turn} WHERE conversation = $1 AND ended_at IS NULL ORDER BY seq`,
@@ -67,7 +67,7 @@ export class Conversations implements ConversationTable {
       first: `SELECT seq, question FROM ${turn} WHERE conversation = $1 ORDER BY seq LIMIT 1`,
       dropFrom: `DELETE FROM ${turn} WHERE conversation = $1 AND seq >= $2 RETURNING seq`,
       dropFirst: `DELETE FROM ${turn} WHERE conversation = $1 AND seq IN (SELECT seq FROM ${turn} WHERE conversation = $1 ORDER BY seq LIMIT $2)`,
-      recount: `UPDATE ${conversation} SET (turns, bytes) = (SELECT count(*), coalesce(sum(${TURN_BYTES} + length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) + coalesce(length(metadata), 0) FROM ${turn} WHERE conversation = $1)
+      recount: `UPDATE ${conversation} SET (turns, bytes) = (SELECT count(*), coalesce(sum(${TURN_BYTES} + ${TURN_CHARS}), 0) + coalesce(length(metadata), 0) FROM ${turn} WHERE conversation = $1)
         WHERE key = $1`,
       retitle: `UPDATE ${conversation} SET title = $2 WHERE key = $1 AND title = $3`,
       change: `UPDATE ${conversation} SET title = coalesce($4, title), metadata = CASE WHEN $5 THEN $6 WHEN NOT $5 THEN metadata END, updated_at = $7,
@@ -224,7 +224,7 @@ export class Conversations implements ConversationTable {
   }
 
   async #importIn (session: Session, { owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[], metadata: string | null): Promise<boolean> {
-    const bytes = turns.reduce((sum, { question, files, answer, content }) => sum + turnBytes(question, files, answer, content), metadata?.length ?? 0)
+    const bytes = bytesOfTurns(turns) + (metadata?.length ?? 0)
     const now = this.#connection.now()
     const [row] = await session.run<{ key: number }>(this.#sql.create, [owner, vac, id, title, metadata, turns[0]?.created_at ?? now, now, turns.length, bytes])
     if (row === undefined) return false

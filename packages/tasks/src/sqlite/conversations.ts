@@ -3,7 +3,7 @@ import { TurnInProgressError } from '../basics/errors.js'
 import type { ConversationHistory, ConversationKey, NewTurn } from '../contract/conversation-records.js'
 import type { TaskState } from '../contract/task.js'
 import {
-  CONVERSATION, DELETED_AT_ONCE, filesText, growthOf, isCounted, LAST, ownerLimits, QUESTION, titleOf, TURN, TURN_BYTES, turnBytes, turnId, turnsWithin,
+  bytesOfTurns, CONVERSATION, DELETED_AT_ONCE, filesText, growthOf, isCounted, LAST, ownerLimits, QUESTION, titleOf, TURN, TURN_BYTES, TURN_CHARS, turnBytes, turnId, turnsWithin,
   type ConversationLimits, type ConversationTable, type EditRow, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
 } from '../store/conversations.js'
 import type { PreparedTurn } from '../store/new-task.js'
@@ -57,7 +57,7 @@ export class Conversations {
       dropFrom: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq >= ?'),
       dropFirst: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq IN (SELECT seq FROM turn WHERE conversation = ? ORDER BY seq LIMIT ?)'),
       recount: database.prepare(`UPDATE conversation SET turns = c.turns, bytes = c.bytes + coalesce(length(metadata), 0) FROM (
-        SELECT count(*) AS turns, coalesce(sum(${TURN_BYTES} + length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0)), 0) AS bytes FROM turn WHERE conversation = ?) AS c WHERE key = ?`),
+        SELECT count(*) AS turns, coalesce(sum(${TURN_BYTES} + ${TURN_CHARS}), 0) AS bytes FROM turn WHERE conversation = ?) AS c WHERE key = ?`),
       retitle: database.prepare('UPDATE conversation SET title = ? WHERE key = ? AND title = ?'),
       change: database.prepare('UPDATE conversation SET title = coalesce(?, title), metadata = iif(?, ?, metadata), updated_at = ?, bytes = bytes + ? WHERE key = ?'),
       move: database.prepare(`UPDATE OR IGNORE conversation SET vac = ? WHERE ${of}`),
@@ -187,7 +187,7 @@ export class Conversations {
   }
 
   import ({ owner, vac, id }: ConversationKey, title: string, turns: readonly ImportedRow[], metadata: string | null, at: number): boolean {
-    const bytes = turns.reduce((sum, { question, files, answer, content }) => sum + turnBytes(question, files, answer, content), metadata?.length ?? 0)
+    const bytes = bytesOfTurns(turns) + (metadata?.length ?? 0)
     const created = turns[0]?.created_at ?? at
     const { changes, lastInsertRowid: key } = this.#sql.create.run(owner, vac, id, title, metadata, created, at, turns.length, turns.length, bytes)
     if (changes === 0) return false

@@ -124,6 +124,14 @@ export function filesText (files: unknown): string | null { return files === und
 
 function contentText (content: unknown): string { return toJson('content', content, MAX_EVENT_CHARS) }
 
+/** What a turn takes, in SQL. */
+export const TURN_CHARS = 'length(question) + coalesce(length(files), 0) + coalesce(length(answer), 0) + coalesce(length(content), 0)'
+
+/** What turns take. */
+export function bytesOfTurns (rows: ReadonlyArray<Pick<StoredTurn, 'question' | 'files' | 'answer' | 'content'>>): number {
+  return rows.reduce((sum, { question, files, answer, content }) => sum + turnBytes(question, files, answer, content), 0)
+}
+
 export function turnBytes (...texts: readonly (string | null)[]): number {
   return texts.reduce((sum, text) => sum + (text?.length ?? 0), TURN_BYTES)
 }
@@ -131,12 +139,12 @@ export function turnBytes (...texts: readonly (string | null)[]): number {
 /** What an edit of a turn adds to its conversation. */
 export function growthOf (row: StoredTurn | undefined, { turn, added }: RowEdit): Growth {
   const isDropped = row !== undefined && turn === null
-  const before = row === undefined || turn === undefined ? 0 : turnBytes(row.question, row.files, row.answer, row.content)
-  const after = row === undefined || turn == null ? 0 : turnBytes(turn.question, row.files, turn.answer, turn.content)
+  const before = row === undefined || turn === undefined ? [] : [row]
+  const after = row === undefined || turn == null ? [] : [{ ...turn, files: row.files }]
   return {
     turns: added.length - (isDropped ? 1 : 0),
     last: added.length,
-    bytes: added.reduce((sum, { question, files, answer, content }) => sum + turnBytes(question, files, answer, content), after - before),
+    bytes: bytesOfTurns([...added, ...after]) - bytesOfTurns(before),
     title: titleOfTurns(added)
   }
 }
@@ -175,7 +183,7 @@ export function turnsWithin (rows: Iterable<StoredTurn>, chars: number): StoredT
   const some: StoredTurn[] = []
   let taken = 0
   for (const row of rows) {
-    taken += turnBytes(row.question, row.files, row.answer, row.content)
+    taken += bytesOfTurns([row])
     if (taken > chars && some.length > 0) break
     some.push(row)
   }

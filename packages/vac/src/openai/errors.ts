@@ -5,11 +5,11 @@ const ERROR_TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error', 403: 'permission_error', 429: 'rate_limit_error'
 }
 
-/** What an error object of the OpenAI API has; null where a failure has none. */
+/** What an error object of the OpenAI API is made of. */
 export interface OpenAiFailure {
   readonly message: string
   readonly type: string
-  /** The first problem of the request, as segments of its path. */
+  /** The path of the first problem of the request, in segments; empty for any other failure. */
   readonly path: readonly string[]
   readonly code: string
 }

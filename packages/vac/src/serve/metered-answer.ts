@@ -1,5 +1,5 @@
 import type { Answer, Chunk, Step } from '@polyvac/core'
-import { CallRecord, collectStep, mayAdminister, placeOf, stepsFor, type PlacedCall } from '@polyvac/core/plugin'
+import { CallRecord, collectStep, followsStored, mayAdminister, placeOf, stepsFor, withStored, type PlacedCall } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Asked } from '../protocol.js'
 import { callerConversations } from './caller-runs.js'
@@ -50,9 +50,8 @@ export async function meterAnswer (served: Served, request: FastifyRequest, repl
 /** A question that is not kept, with the turns of its conversation as its history. */
 async function withStoredTurns (served: Served, request: FastifyRequest, asked: Asked): Promise<Asked> {
   const { vac, question, history, conversation, sendsAll, previous } = asked
-  const isAfter = previous !== undefined || sendsAll === false
-  const after = previous && { task: previous.id, turn: previous.turn }
-  const { turns } = await callerConversations(served, request).historyFor({ vac: vac.name, question, conversation, sent: isAfter ? [] : history, sendsAll, after })
+  const appends = followsStored(asked)
+  const { turns } = await callerConversations(served, request).historyFor({ vac: vac.name, question, conversation, sent: appends ? [] : history, sendsAll, after: previous })
   if (turns.length === 0) return asked
-  return { ...asked, history: [...history.filter(({ role }) => role === 'system'), ...turns, ...isAfter ? history.filter(({ role }) => role !== 'system') : []] }
+  return { ...asked, history: withStored(history, turns, appends) }
 }

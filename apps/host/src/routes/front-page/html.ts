@@ -1,4 +1,4 @@
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\'': '&#39;' }
+import { escapeHtml } from '@polyvac/core/plugin'
 
 /** Markup that needs no escape. Only the tag `html` makes it. */
 export class Html {
@@ -15,5 +15,5 @@ export function html (strings: TemplateStringsArray, ...values: readonly Part[])
 function textOf (value: Part): string {
   if (value instanceof Html) return value.text
   if (typeof value === 'object') return value.map(textOf).join('')
-  return String(value).replace(/[&<>"']/g, character => ESCAPES[character]!)
+  return escapeHtml(String(value))
 }

@@ -1,4 +1,4 @@
-import { escapeHtml } from './escape.js'
+import { escapeHtml } from '@polyvac/core/protocol'
 
 /** A line of a document, with its number. */
 export interface Line {

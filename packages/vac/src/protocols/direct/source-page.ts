@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Passage } from '../../protocol.js'
-import { escapeHtml } from './escape.js'
+import { escapeHtml } from '@polyvac/core/protocol'
 import { markLines, openFence, renderMarkdown, type Line, type Mark } from './markdown.js'
 
 /** Lines that are shown before the cited ones, and after them. */

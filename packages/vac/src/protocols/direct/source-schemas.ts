@@ -13,6 +13,6 @@ export const PassageView = Type.Object({
   lines: Type.Optional(Type.String({ description: 'where it is in the text of the document now' })),
   text: Type.String({ description: 'its lines; empty where they are not in the document' }),
   media_type: Type.String({ description: 'of the document' }),
-  changed: Type.Optional(Type.Boolean({ description: 'whether its text is no longer in the document; absent where its format keeps its text in another form' }))
+  changed: Type.Optional(Type.Boolean({ description: 'true: the document no longer contains the text of the passage; absent where the memory converts the document before it splits it' }))
 }, { $id: 'Passage', title: 'Passage' })
 export type PassageView = Static<typeof PassageView>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Run, RunTurn, Vac } from '@polyvac/core'
-import { InvalidRequestError } from '@polyvac/core/protocol'
+import { InvalidRequestError, quoteName } from '@polyvac/core/protocol'
 import { NoPreviousResponseError, NoSuchItemError } from '../../errors.js'
 import { mayCallTools } from '../../openai/tool-calls.js'
 import type { Asked, ChatRequest, StreamFormat } from '../../protocol.js'
@@ -10,7 +10,7 @@ import { questionOf, readInput, type InputEntry, type QuestionFile } from './inp
 import { checkParameters, echoOf } from './parameters.js'
 import type { ResponseHead, ResponseNotes } from './response.js'
 import type { ResponseRequest } from './schemas.js'
-import { chainOf, citeIn, findRun, idOf, itemText, MAX_EARLIER, quote } from './stored.js'
+import { chainOf, citeIn, findRun, itemText, MAX_EARLIER } from './stored.js'
 
 /** A streamed response goes on for so long without a reader, who may come back to it. */
 export const GRACE_MS = 30_000
@@ -75,7 +75,7 @@ function formatOf (request: Request, vac: Vac, head: ResponseHead): Pick<Asked, 
       }
     },
     background: background === true
-      ? { status: 200, toBody: () => writer.object('queued'), toPath: run => `/responses/${idOf(run)}` }
+      ? { status: 200, toBody: () => writer.object('queued'), toPath: run => `/responses/${responseId(run)}` }
       : undefined
   }
 }
@@ -124,7 +124,7 @@ async function placeOf (request: Request, entries: readonly InputEntry[]): Promi
   if (named != null) {
     const place = runOfResponse(named)
     const found = keepsRuns && place !== undefined ? await findRun(request.runs, place) : undefined
-    if (found === undefined) throw new NoPreviousResponseError(quote(named))
+    if (found === undefined) throw new NoPreviousResponseError(quoteName(named))
     return { previous: place, entries: await resolved(request, entries) }
   }
   const last = conversation != null || !keepsConversations ? -1 : entries.findLastIndex(isAnswer)

@@ -1,4 +1,5 @@
 import type { ConversationHead, ConversationTurn, LocatedConversation } from '@polyvac/core'
+import { quoteName } from '@polyvac/core/protocol'
 import { NoSuchConversationError, NoSuchItemError } from '../../errors.js'
 import { readRoute, type ChatRequest } from '../../protocol.js'
 import { itemsOf, placeItems, readItems, withoutItem } from './conversation-items.js'
@@ -7,7 +8,7 @@ import type { Item } from './input.js'
 import {
   ConversationChange, ConversationDeleted, ConversationItem, ConversationItemParams, ConversationParams, ItemList, ItemsQuery, NewConversation, NewItems, OpenAiConversation, ResponseError
 } from './schemas.js'
-import { citeIn, listOf, quote } from './stored.js'
+import { citeIn, listOf } from './stored.js'
 
 const tags = ['responses']
 const failures = { '4xx': ResponseError, '5xx': ResponseError }
@@ -90,7 +91,7 @@ export const conversationRoutes = [
       const last = after === undefined ? undefined : await turnOf(request, conversation, after)
       const begun = last === undefined ? [] : ordered(last)
       const place = begun.findIndex(({ id }) => id === after)
-      if (after !== undefined && place === -1) throw new NoSuchItemError(quote(after))
+      if (after !== undefined && place === -1) throw new NoSuchItemError(quoteName(after))
       const { turns, hasMore } = await request.conversations.turns(conversation.vac, conversation.id, { order, after: last?.id, limit })
       const items = [...begun.slice(place + 1), ...turns.flatMap(ordered)]
       return listOf(items.slice(0, limit), hasMore || items.length > limit)
@@ -106,7 +107,7 @@ export const conversationRoutes = [
       const conversation = await find(request)
       const turn = await turnOf(request, conversation, id)
       const item = turn && itemsOf(turn, citeIn(request, conversation.vac)).find(item => item.id === id)
-      if (item === undefined) throw new NoSuchItemError(quote(id))
+      if (item === undefined) throw new NoSuchItemError(quoteName(id))
       return item
     }
   }),
@@ -133,7 +134,7 @@ export const conversationRoutes = [
           return change ?? {}
         })
       }
-      if (!isDeleted) throw new NoSuchItemError(quote(item))
+      if (!isDeleted) throw new NoSuchItemError(quoteName(item))
       return viewConversation(conversation)
     }
   })

@@ -1,5 +1,5 @@
 import type { Answer, Chunk } from '@polyvac/core'
-import { encodeChunk, eventText, joinTexts, jsonText, type ByKind, type Failure, type Text } from '@polyvac/core/protocol'
+import { askedBack, encodeChunk, eventText, joinTexts, jsonText, type ByKind, type Failure, type Text } from '@polyvac/core/protocol'
 import type { Restart } from '../../protocol.js'
 import { toolCallsOf } from '../../openai/tool-calls.js'
 import { toResponseError } from './errors.js'
@@ -24,7 +24,7 @@ const MAX_SUMMARY_PARTS = 256
 const MAX_SUMMARY_CHARS = 4_096
 
 interface Message { readonly index: number, readonly id: string, readonly before: string, text: string }
-interface Reasoning { readonly index: number, readonly id: string, readonly parts: string[], isOpen: boolean }
+interface Reasoning { readonly index: number, readonly id: string, readonly parts: string[] }
 
 /**
  * Writes the events of one response, and its object at any time. It is the same for the live stream, for one that
@@ -37,13 +37,18 @@ export class ResponseWriter {
   /** The number of the next event. */
   #number = 0
   /**
-   * Items by `output_index`; undefined for one that a crash has broken.
+   * Items by `output_index`; undefined for one that has not ended, and for one that a crash has broken.
    * @keyed none: it lives for one answer, which has few items
    */
   readonly #items: Array<object | undefined> = []
+  /** The items that have not ended. */
   #message: Message | undefined
   #reasoning: Reasoning | undefined
+  /** Whether the last part of the summary takes more reasoning. */
+  #hasPart = false
   #summaries = 0
+  /** Characters of the whole text. */
+  #chars = 0
   // @keyed none: it lives for one answer, and has at most its steps
   #names = new Map<string, string>()
   #state: Pick<ResponseState, 'status' | 'answer' | 'error' | 'reason'>
@@ -98,13 +103,10 @@ export class ResponseWriter {
   object (status = this.#state.status): object {
     const items = [...this.#items]
     if (this.#message !== undefined) items[this.#message.index] = messageItem(this.#message, 'in_progress', [])
-    if (this.#reasoning?.isOpen === true) items[this.#reasoning.index] = reasoningItem(this.#reasoning)
+    if (this.#reasoning !== undefined) items[this.#reasoning.index] = reasoningItem(this.#reasoning)
     const output = items.filter(item => item !== undefined)
     return responseObject(this.#head, { ...this.#state, status, output, chars: this.#chars })
   }
-
-  /** Characters of the whole text. */
-  #chars = 0
 
   readonly #table: ByKind<Text> = {
     text: chunk => this.#text(chunk),
@@ -173,57 +175,37 @@ export class ResponseWriter {
 
   /** A separate part of the summary, which is whole at once. */
   #summary (text: string): Text {
-    const last = this.#reasoning?.isOpen === true ? this.#reasoning.parts.at(-1) : undefined
-    if (text === '' || text === last || this.#summaries >= MAX_SUMMARY_PARTS) return ''
-    this.#summaries++
-    const begun = this.#beginReasoning()
-    const { part, events } = this.#beginPart()
-    const shown = text.slice(0, MAX_SUMMARY_CHARS).toWellFormed()
-    this.#reasoning!.parts[part.summary_index] = shown
-    return joinTexts([begun, events, this.#event('response.reasoning_summary_text.delta', { ...part, delta: shown }), this.#endPart()])
+    if (text === '' || text === this.#reasoning?.parts.at(-1) || this.#summaries >= MAX_SUMMARY_PARTS) return ''
+    return joinTexts([this.#endPart(), this.#think(text.slice(0, MAX_SUMMARY_CHARS).toWellFormed()), this.#endPart()])
   }
 
-  /** Whether the last part of the summary takes more reasoning. */
-  #thinks = false
-
   #think (text: string): Text {
-    if (text === '') return ''
-    if (this.#thinks && this.#reasoning?.isOpen === true) {
-      const index = this.#reasoning.parts.length - 1
-      this.#reasoning.parts[index] += text
-      return this.#event('response.reasoning_summary_text.delta', { item_id: this.#reasoning.id, output_index: this.#reasoning.index, summary_index: index, delta: text })
-    }
-    if (this.#summaries >= MAX_SUMMARY_PARTS) return ''
+    if (text === '' || (!this.#hasPart && this.#summaries >= MAX_SUMMARY_PARTS)) return ''
+    const begun = this.#hasPart ? '' : this.#beginPart()
+    const { id, index, parts } = this.#reasoning!
+    const part = parts.length - 1
+    parts[part] += text
+    return joinTexts([begun, this.#event('response.reasoning_summary_text.delta', { item_id: id, output_index: index, summary_index: part, delta: text })])
+  }
+
+  #beginPart (): Text {
+    const begun = this.#reasoning === undefined ? this.#beginReasoning() : ''
+    const { id, index, parts } = this.#reasoning!
+    this.#hasPart = true
     this.#summaries++
-    const begun = this.#beginReasoning()
-    const { part, events } = this.#beginPart()
-    this.#reasoning!.parts[part.summary_index] = text
-    this.#thinks = true
-    return joinTexts([begun, events, this.#event('response.reasoning_summary_text.delta', { ...part, delta: text })])
+    const place = { item_id: id, output_index: index, summary_index: parts.push('') - 1 }
+    return joinTexts([begun, this.#event('response.reasoning_summary_part.added', { ...place, part: { type: 'summary_text', text: '' } })])
   }
 
   #beginReasoning (): Text {
-    if (this.#reasoning?.isOpen === true) return ''
     const index = this.#nextIndex()
-    this.#reasoning = { index, id: outputId('rs', keyOf(this.#head.run), index), parts: [], isOpen: true }
+    this.#reasoning = { index, id: outputId('rs', keyOf(this.#head.run), index), parts: [] }
     return this.#event('response.output_item.added', { output_index: index, item: reasoningItem(this.#reasoning) })
   }
-
-  #beginPart (): { readonly part: { readonly item_id: string, readonly output_index: number, readonly summary_index: number }, readonly events: Text } {
-    const ended = this.#endPart()
-    const { id, index, parts } = this.#reasoning!
-    const part = { item_id: id, output_index: index, summary_index: parts.length }
-    parts.push('')
-    this.#hasPart = true
-    return { part, events: joinTexts([ended, this.#event('response.reasoning_summary_part.added', { ...part, part: { type: 'summary_text', text: '' } })]) }
-  }
-
-  #hasPart = false
 
   #endPart (): Text {
     if (!this.#hasPart) return ''
     this.#hasPart = false
-    this.#thinks = false
     const { id, index, parts } = this.#reasoning!
     const place = { item_id: id, output_index: index, summary_index: parts.length - 1 }
     const text = parts.at(-1)!
@@ -235,17 +217,18 @@ export class ResponseWriter {
 
   #endReasoning (): Text {
     const reasoning = this.#reasoning
-    if (reasoning?.isOpen !== true) return ''
+    if (reasoning === undefined) return ''
     const ended = this.#endPart()
-    reasoning.isOpen = false
-    this.#items[reasoning.index] = reasoningItem(reasoning)
-    return joinTexts([ended, this.#event('response.output_item.done', { output_index: reasoning.index, item: this.#items[reasoning.index] })])
+    this.#reasoning = undefined
+    const item = reasoningItem(reasoning)
+    this.#items[reasoning.index] = item
+    return joinTexts([ended, this.#event('response.output_item.done', { output_index: reasoning.index, item })])
   }
 
   #finish (answer: Answer): Text {
     const sent = this.#message?.text ?? ''
     // readers cannot take text back: an answer that does not continue it leaves it unchanged
-    const text = answer.answer === '' ? questionOf(answer) : answer.answer
+    const text = answer.answer === '' ? askedBack(answer)?.text ?? '' : answer.answer
     const rest = text.startsWith(sent) ? text.slice(sent.length) : ''
     const calls = this.#head.notes.callsTools === true ? toolCallsOf(answer, this.#head.model, i => callId(keyOf(this.#head.run), i)) : []
     const begun = this.#text(rest)
@@ -271,19 +254,13 @@ export class ResponseWriter {
     ])
   }
 
-  #indexes = 0
-  #nextIndex (): number { return this.#indexes++ }
+  #nextIndex (): number { return this.#items.push(undefined) - 1 }
 
   #event (type: string, fields: object): Text {
     const number = this.#number++
     if (number <= this.#after) return ''
     return jsonText(`event: ${type}\ndata: `, { type, sequence_number: number, ...fields }, '\n\n')
   }
-}
-
-/** What an answer without text asks back; empty for any other. */
-function questionOf (answer: Answer): string {
-  return [answer.input_required, answer.auth_required].find(asked => typeof asked === 'string') ?? ''
 }
 
 const nothing = (): string => ''

@@ -68,7 +68,7 @@ const DATA_URL = /^data:([^;,]*)(?:;[^;,]*)*?(;base64)?,/i
 
 function takenFile (source: unknown, name: unknown, { kind, part, path, takes }: { kind: string, part: Item, path: string, takes: readonly string[] }): QuestionFile {
   if (!takes.includes(kind)) throw invalid(path, `the interpreter of this VAC does not take ${kind} (${String(part.type)}); send text`)
-  if (part.file_id !== undefined && part.file_id !== null) throw invalid(`${path}/file_id`, 'there are no uploaded files here; send the file itself')
+  if (part.file_id !== undefined && part.file_id !== null) throw invalid(`${path}/file_id`, 'this service stores no uploaded files; send the content as a data URL')
   const url = isRecord(source) ? source.url : source
   if (typeof url !== 'string' || url === '') throw invalid(path, 'has no file; send it as a data URL, or its address')
   const filename = typeof name === 'string' ? { filename: name } : {}

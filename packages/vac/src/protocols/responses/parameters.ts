@@ -5,7 +5,7 @@ import type { ResponseRequest } from './schemas.js'
 
 const CHOICE = 'the interpreter of this VAC cannot be made to call a tool; leave it out, or send "auto" or "none"'
 const FORMAT = 'the interpreter of this VAC does not take a schema; leave it out, or send { "type": "text" }'
-const PROMPT = 'there are no stored prompts here; send their text as `instructions`'
+const PROMPT = 'this service stores no prompts; send the text as `instructions`'
 
 /**
  * Checks the parameters of a request: numbers out of range are refused, and so is what must change the answer and that

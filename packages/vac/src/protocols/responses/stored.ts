@@ -1,9 +1,9 @@
 import type { Run, RunTurn } from '@polyvac/core'
-import { isRecord } from '@polyvac/core/protocol'
+import { isRecord, quoteName } from '@polyvac/core/protocol'
 import { NoSuchItemError, NoSuchResponseError } from '../../errors.js'
 import type { ChatRequest } from '../../protocol.js'
 import { ResponseWriter, type Cite } from './frames.js'
-import { ANSWER, inputId, keyOf, outputId, placeOfItem, QUESTION, responseId, runOfResponse, type ItemPlace } from './ids.js'
+import { ANSWER, inputId, keyOf, outputId, placeOfItem, QUESTION, runOfResponse, type ItemPlace } from './ids.js'
 import type { ResponseHead, ResponseNotes } from './response.js'
 
 /** Earlier responses that are read for a new one, the latest ones, and the characters of their items. */
@@ -20,7 +20,7 @@ export interface StoredResponse {
 export async function findResponse ({ runs, keepsRuns }: ChatRequest, id: string): Promise<StoredResponse> {
   const place = runOfResponse(id)
   const found = keepsRuns && place !== undefined ? await findRun(runs, place) : undefined
-  if (found === undefined) throw new NoSuchResponseError(quote(id))
+  if (found === undefined) throw new NoSuchResponseError(quoteName(id))
   return found
 }
 
@@ -59,7 +59,7 @@ export function writerOf (request: ChatRequest, stored: StoredResponse, after: n
   return new ResponseWriter(head, citeIn(request, run.vac), after)
 }
 
-/** The citations of a VAC; none where it is no longer served. */
+/** Makes the citations of an answer; an empty list where the service no longer serves the VAC. */
 export function citeIn (request: ChatRequest, vac: string): Cite {
   return answer => request.vacs.has(vac)
     ? request.cite(request.vacs.get(vac), answer).map(({ url, title, start, end }) => ({ type: 'url_citation', url, title, start_index: start, end_index: end }))
@@ -125,7 +125,7 @@ export async function itemText (request: ChatRequest, id: string): Promise<{ rea
   const stored = place === undefined || !request.keepsRuns ? undefined : await findRun(request.runs, place.run)
   const items = stored === undefined ? [] : await itemsAt(request, stored, place!)
   const item = items.find(item => item.id === id)
-  if (item === undefined) throw new NoSuchItemError(quote(id))
+  if (item === undefined) throw new NoSuchItemError(quoteName(id))
   const parts = Array.isArray(item.content) ? item.content as { text?: unknown }[] : []
   return { role: String(item.role ?? 'assistant'), text: parts.map(({ text }) => typeof text === 'string' ? text : '').join('') }
 }
@@ -143,16 +143,10 @@ export function pageOf (items: readonly Readonly<Record<string, unknown>>[],
   { limit = 20, order = 'desc', after }: { readonly limit?: number | undefined, readonly order?: 'asc' | 'desc' | undefined, readonly after?: string | undefined }): object {
   const ordered = order === 'desc' ? items.toReversed() : items
   const from = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1
-  if (after !== undefined && from === 0) throw new NoSuchItemError(quote(after))
+  if (after !== undefined && from === 0) throw new NoSuchItemError(quoteName(after))
   return listOf(ordered.slice(from, from + limit), from + limit < ordered.length)
 }
 
 export function listOf (data: readonly Readonly<Record<string, unknown>>[], hasMore: boolean): object {
   return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore }
 }
-
-/** The id of the response of a run that was just started. */
-export function idOf ({ id, turn }: Run): string { return responseId({ id, turn }) }
-
-/** An id of a caller in a message. */
-export function quote (id: string): string { return JSON.stringify(id.slice(0, 100)) }
