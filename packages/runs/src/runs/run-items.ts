@@ -5,7 +5,7 @@ import { ANSWER, errorOf } from './run-view.js'
 import { SentText } from './sent-text.js'
 
 /** Most characters of text that is there already, in one item. */
-const MAX_JOINED_CHARS = 256 * 1024
+const MAX_JOINED_CHARS = 64 * 1024
 
 interface Reading extends RunReading {
   /** The number of the last event that the reader has. */
