@@ -7,7 +7,7 @@ export interface Disabled {
   readonly protocol?: string | undefined
   readonly prefix?: string
   readonly routes: ReadonlyArray<readonly [HTTPMethods | HTTPMethods[], string]>
-  readonly toBody: (requestId: string) => object
+  readonly toBody: (requestId: string) => object | string
 }
 
 /** Answers the routes of a protocol that is off with 501, in its format (contract, section 3). */

@@ -10,7 +10,7 @@ export type {
   TurnItem, TurnPlace, TurnQuestion, TurnsQuery, TurnTask
 } from './vac/conversations.js'
 export type { RunCaller, RunState } from './vac/run-caller.js'
-export type { NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTurn, StartedRun } from './vac/runs.js'
+export type { LatestRun, NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTurn, StartedRun } from './vac/runs.js'
 export { isAnswer, isStep } from './vac/chunk.js'
 export { Step } from './vac/step.js'
 export type { InterpreterStep, StepKind, StepView } from './vac/step.js'

@@ -8,7 +8,7 @@ export { stepsFor } from './access/steps-for.js'
 export { askedBack } from './vac/answer.js'
 export { followsStored, withStored } from './vac/history.js'
 export { RUN_STATES, type RunCaller, type RunState } from './vac/run-caller.js'
-export type { NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTurn, StartedRun } from './vac/runs.js'
+export type { LatestRun, NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTurn, StartedRun } from './vac/runs.js'
 export { MEMORY_DEFAULTS } from './vac/memory.js'
 export { vacInfo, sourceLines } from './vac/vac-info.js'
 export {

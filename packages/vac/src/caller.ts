@@ -1,6 +1,6 @@
 // What a request gives its protocol of the caller: citations, runs, conversations.
 import type {
-  Chunk, Conversation, ConversationExport, ConversationHead, ConversationTurn, LocatedConversation, Run, RunTurn, TurnChange, TurnHistory, TurnQuestion, TurnsQuery
+  Chunk, Conversation, ConversationExport, ConversationHead, ConversationTurn, LatestRun, LocatedConversation, Run, RunTurn, TurnChange, TurnHistory, TurnQuestion, TurnsQuery
 } from '@polyvac/core'
 import type { Failure, RunQuery } from '@polyvac/core/protocol'
 
@@ -55,6 +55,10 @@ export interface CallerRuns {
   list (query: RunQuery): Promise<{ readonly runs: readonly Run[], readonly nextCursor?: string | undefined }>
   /** @param vac the name of its VAC; undefined for any that the caller may use, also below */
   get (vac: string | undefined, id: string): Promise<Run>
+  /** The same; undefined where it does not exist. */
+  find (vac: string | undefined, id: string): Promise<Run | undefined>
+  /** The latest run of a conversation, or the run with this id, without its answer; undefined: there is neither. */
+  latest (vac: string, id: string): Promise<LatestRun | undefined>
   cancel (vac: string | undefined, id: string): Promise<Run>
   delete (vac: string | undefined, id: string): Promise<void>
   /**

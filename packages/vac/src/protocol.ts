@@ -1,5 +1,5 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import type { Answer, ChatTurn, Chunk, Run, RunTurn, Step, TurnQuestion, Vac } from '@polyvac/core'
+import type { Answer, ChatTurn, Chunk, NewRun, Run, RunTurn, Step, TurnQuestion, Vac } from '@polyvac/core'
 import type { ExposedVacs, Failure, MemorySearchInput, Text } from '@polyvac/core/protocol'
 import { Type, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -21,7 +21,7 @@ export interface ChatProtocol<Options extends TObject = TObject> {
   /** The routes, in the order of registration. Without options they have the same methods and paths. */
   routes (options: Static<Options>): readonly ProtocolRoute[]
   /** The body of a failure before the first byte of an answer. */
-  toError (failure: Failure): object
+  toError (failure: Failure): object | string
   /** No client outside of the application reads the errors, so with `errorHandler: 'app'` it answers them itself. */
   readonly appErrors?: boolean
   /** The path that lists the VACs, for the texts of errors. Default `/vac`. */
@@ -74,10 +74,10 @@ interface AskHead<Schema extends RouteSchema> extends RouteHead<Schema> {
 export type ProtocolRoute =
   | ReadHead<RouteSchema> & { read (request: ChatRequest): Body | Promise<Body> }
   | AskHead<RouteSchema> & { ask (request: ChatRequest): Asked | Promise<Asked> }
-  | AskHead<RouteSchema> & { follow (request: ChatRequest): Followed | Promise<Followed | WholeBody> }
+  | AskHead<RouteSchema> & { follow (request: ChatRequest): Followed | Promise<Followed | WholeBody | undefined> }
   | RouteHead<RouteSchema> & { search (request: ChatRequest): Searched }
 
-/** The answer of a route that follows where its request asks for. */
+/** The answer of a route that follows where its request asks for it. Undefined: 204. */
 export interface WholeBody { readonly body: object }
 
 /** Undefined: 204, without a body. */
@@ -134,6 +134,11 @@ export interface Asked {
   readonly conversation?: string | undefined
   /** Whether `history` is what the client has of the whole conversation; see `NewRun`. */
   readonly sendsAll?: boolean | undefined
+  readonly replaces?: NewRun['replaces']
+  /** What another question of the conversation that is answered now means. Default: this one is refused. */
+  readonly other?: 'supersede' | undefined
+  /** An id that its client gives the run: a request with the id of an earlier one of the caller reads that. */
+  readonly runKey?: string | undefined
   /** Whether the answer is a run where the plugin has runs, also without a conversation. */
   readonly isKept?: boolean | undefined
   /** The answer that the question follows, and what the run keeps of the question; see `NewRun`. */
@@ -168,8 +173,8 @@ export interface Followed {
   readonly id: string
   /** The number of the last event that the reader has; 0 for none. */
   readonly after: number
-  /** Only this turn, each piece of text as the log has it. */
-  readonly exactTurn?: number | undefined
+  /** Only this turn, from its beginning. */
+  readonly turn?: number | undefined
   readonly format: StreamFormat
 }
 
@@ -193,9 +198,9 @@ export interface StreamFormat {
   readonly encode: (chunk: Chunk, seq?: number) => Text
   /**
    * The text that takes back all text before it, which comes again after a crash. Undefined: a protocol that cannot do
-   * that gets a new paragraph.
+   * that gets a new paragraph. It may return CUT: the reader is disconnected, and comes back.
    */
-  readonly restart?: ((seq?: number) => Text) | undefined
+  readonly restart?: ((seq?: number) => Text | typeof CUT) | undefined
   /** The text after the last chunk. */
   readonly end?: string | undefined
   /**
@@ -207,11 +212,20 @@ export interface StreamFormat {
   readonly keepAlive?: (() => string) | undefined
   /** Whether a run is encoded piece by piece as its log has it. Otherwise text that is there already is joined. */
   readonly isExact?: boolean | undefined
+  /** Whether a reader that has got the end of a run is noted; see `CallerRuns.latest`. */
+  readonly notesEnd?: boolean | undefined
+  /** Whether a run begins with the text that stands now; see `RunReading`. */
+  readonly isLatest?: boolean | undefined
+  /** The text, and the end, for readers that the closing service leaves. Default: they are disconnected. */
+  readonly closing?: (() => string) | undefined
   /** The text of a failure after the first byte, and the end. */
   readonly toFailure: (failure: Failure) => string
   /** Longest silence in ms, after which a comment is sent; 0 for none. Default: `keep_alive` of the protocol. */
   readonly keepAliveMs?: number | undefined
 }
+
+/** Disconnects the reader of a stream. */
+export const CUT = Symbol('cut')
 
 /** A search in the memory of a VAC. */
 export interface Searched {
@@ -227,7 +241,7 @@ export function readRoute<const Schema extends RouteSchema> (
 
 /** A route that reads a run from its beginning or from a cursor. */
 export function followRoute<const Schema extends RouteSchema> (
-  route: AskHead<Schema> & { follow (request: ChatRequest<Schema>): Followed | Promise<Followed | WholeBody> }): ProtocolRoute {
+  route: AskHead<Schema> & { follow (request: ChatRequest<Schema>): Followed | Promise<Followed | WholeBody | undefined> }): ProtocolRoute {
   return route as ProtocolRoute
 }
 

@@ -103,6 +103,11 @@ export interface TurnQuestion {
    * that is asked again, the stored conversation goes on anew.
    */
   readonly sendsAll?: boolean | undefined
+  /**
+   * The turn whose place the question takes, where its client states that it asks again or edits: the one after the
+   * questions of `sent`, or the last one. Default: what `sent` shows.
+   */
+  readonly replaces?: 'next' | 'last' | undefined
   /** Whether another question of the conversation that has no answer yet refuses this one. */
   readonly isExclusive?: boolean | undefined
   /** The turn of a task that the question follows; see `NewRun.previous`. */

@@ -48,6 +48,8 @@ export interface NewRun {
    * it comes after the stored turns.
    */
   readonly sendsAll?: boolean | undefined
+  /** Where a question of such a client stands; see `TurnQuestion`. */
+  readonly replaces?: TurnQuestion['replaces']
   /** False: the question and its answer are not kept in the conversation, which is read only. Default true. */
   readonly store?: boolean | undefined
   /**
@@ -61,11 +63,27 @@ export interface NewRun {
   /** What its caller sees of steps, which no reader sees more of. Undefined: none are kept. */
   readonly steps?: StepView | undefined
   /** An idempotency key of the caller, with what its request must have in common with the first one. */
-  readonly key?: { readonly name: string, readonly request: unknown } | undefined
+  readonly key?: RunKey | undefined
   /** Cancels it once no reader has followed it or read its state for so long, in ms. Default: it runs to its end. */
   readonly unreadMs?: number | undefined
   /** What a run of the same conversation that has not ended means. Default: nothing. */
   readonly other?: 'refuse' | 'supersede' | undefined
+}
+
+/** An idempotency key. */
+export interface RunKey {
+  readonly name: string
+  /** What its request must have in common with the first one. */
+  readonly request: unknown
+  /** Whether any request with the key means its run; of callers without an identity, one with the same `request`. */
+  readonly isId?: boolean | undefined
+}
+
+/** A run that a client comes back to. */
+export interface LatestRun {
+  readonly run: Run
+  /** Whether a reader has got its end. */
+  readonly isRead: boolean
 }
 
 /** A turn of a run, from 0. */
@@ -77,6 +95,11 @@ export interface RunReading {
   readonly turn?: number | undefined
   /** Gives each piece of text as the log has it, instead of joining what is there already. */
   readonly isExact?: boolean | undefined
+  /**
+   * Begins with the text that stands now: what an attempt before a crash has said, and the present one has not, is left
+   * out. Where there is such text, a `restart` comes first.
+   */
+  readonly isLatest?: boolean | undefined
   /** Ends with what is there now. */
   readonly isSnapshot?: boolean | undefined
 }
@@ -116,6 +139,10 @@ export interface Runs {
   start (caller: RunCaller, run: NewRun): Promise<StartedRun>
   /** @param vac the name of its VAC; undefined for any that the caller may use, also below */
   get (caller: RunCaller, vac: string | undefined, id: string): Promise<Run>
+  /** The latest run of a conversation, or the run with this id, without its answer; undefined: there is neither. */
+  latest (caller: RunCaller, vac: string, id: string): Promise<LatestRun | undefined>
+  /** Notes that a reader has got the end of a run, or its question. */
+  noteEnd (caller: RunCaller, id: string): Promise<void>
   /** Newest first, without answers. */
   list (caller: RunCaller, query: RunQuery): Promise<{ readonly runs: readonly Run[], readonly nextCursor?: string | undefined }>
   /**

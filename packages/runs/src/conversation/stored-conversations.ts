@@ -140,7 +140,7 @@ class StoredConversations implements Conversations {
     throw new NoSuchConversationError()
   }
 
-  async place (caller: RunCaller, { vac, question, files, conversation: named, sent, sendsAll, isExclusive, after }: TurnQuestion): Promise<TurnPlace> {
+  async place (caller: RunCaller, { vac, question, files, conversation: named, sent, sendsAll, replaces, isExclusive, after }: TurnQuestion): Promise<TurnPlace> {
     const owner = ownerOf(caller)
     if (after !== undefined) return { owner, vac, question, files, sent: [], isExclusive, ...await this.#placeAfter(owner, vac, after) }
     const access = named === undefined ? 'none' : conversationAccess(caller, named)
@@ -148,7 +148,7 @@ class StoredConversations implements Conversations {
     const key = { owner, vac, id }
     const place = { owner, vac, conversation: id, question, files, sent, isExclusive }
     const isNew = id !== named || ((sent.length > 0 || access === 'existing') && !await this.#isThere(key, access))
-    if (!isNew) return sendsAll === true && sent.length > 0 ? { ...place, ...await this.#editOf(key, sent, question) } : place
+    if (!isNew) return sendsAll === true ? { ...place, ...await this.#editOf(key, sent, question, replaces) } : place
     if (access === 'existing') throw new NoSuchConversationError()
     return place
   }
@@ -176,13 +176,13 @@ class StoredConversations implements Conversations {
   }
 
   /** The turn that the question takes the place of. */
-  async #editOf (key: ConversationKey, sent: readonly ChatTurn[], question: string): Promise<Pick<TurnPlace, 'from' | 'dropped'>> {
+  async #editOf (key: ConversationKey, sent: readonly ChatTurn[], question: string, replaces: TurnQuestion['replaces']): Promise<Pick<TurnPlace, 'from' | 'dropped'>> {
     const asked = sent.filter(({ role }) => role === 'user').map(({ content }) => content)
     // a request with the new message only goes on
-    if (asked.length === 0) return {}
+    if (asked.length === 0 && replaces === undefined) return {}
     // what clients have written to it before a question is not a message of theirs
     const stored = (await this.#records.questions(key)).filter(({ question }) => question !== '')
-    const from = placeOfQuestion(stored, asked, question)
+    const from = replaces === 'last' ? stored.at(-1)?.number : placeOfQuestion(stored, asked, question)
     if (from === undefined) return {}
     return { from, dropped: stored.flatMap(({ number, task }) => number >= from && task !== undefined ? [task] : []) }
   }

@@ -1,10 +1,10 @@
-import type { AnsweredTurn, Authenticate, BegunTurn, Conversations, Log, StepView, TurnPlace, TurnTask, Vac, Vacs } from '@polyvac/core'
+import { isAnswer, type AnsweredTurn, type Authenticate, type BegunTurn, type Conversations, type Log, type StepView, type TurnPlace, type TurnTask, type Vac, type Vacs } from '@polyvac/core'
 import {
-  accessKey, callback, callerFields, flag, followsStored, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
-  stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type RunReading, type Runs,
+  accessKey, callback, callerFields, conversationAccess, flag, followsStored, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
+  stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type LatestRun, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type RunReading, type Runs,
   type RunTurn, type StartedRun
 } from '@polyvac/core/plugin'
-import { isTaskError, isWaiting, type CreatedTask, type NewTask, type TaskHead, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
+import { isTaskError, isTerminal, isWaiting, type CreatedTask, type NewTask, type TaskHead, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
 import { createHash, randomUUID } from 'node:crypto'
 import { CallerTasks } from '../tasks/caller-tasks.js'
 import { removeTask } from '../tasks/remove-task.js'
@@ -84,7 +84,7 @@ export function createRuns (options: RunsOptions): OwnRuns {
 }
 
 /** What decides where a question goes. */
-type PlacedRun = Pick<NewRun, 'vac' | 'question' | 'files' | 'history' | 'conversation' | 'sendsAll' | 'previous' | 'other'>
+type PlacedRun = Pick<NewRun, 'vac' | 'question' | 'files' | 'history' | 'conversation' | 'sendsAll' | 'replaces' | 'previous' | 'other'>
 
 class StoredRuns implements OwnRuns {
   readonly conversations: Conversations | undefined
@@ -132,6 +132,7 @@ class StoredRuns implements OwnRuns {
       metadata: { ...metadata, ...trace },
       queue: QUEUE,
       idempotencyKey: key === undefined ? undefined : idempotencyKeyOf(caller, run.protocol, key),
+      isNamedByKey: key?.isId,
       turn: keeps && place !== undefined ? turnAt(place) : undefined
     }, place)
     const { task } = created
@@ -174,7 +175,7 @@ class StoredRuns implements OwnRuns {
 
   /** Where the question goes; undefined where conversations are not kept, and it names none. */
   async #place (caller: RunCaller, run: PlacedRun): Promise<TurnPlace | undefined> {
-    const { vac, question, files, history, conversation, sendsAll, previous, other } = run
+    const { vac, question, files, history, conversation, sendsAll, replaces, previous, other } = run
     if (this.conversations === undefined) {
       if (conversation === undefined && previous === undefined) return undefined
       throw new ConversationsNotKeptError(this.#tasks.conversations !== undefined ? 'createRuns() has the option `conversations: false`' : 'the task store keeps none')
@@ -186,6 +187,7 @@ class StoredRuns implements OwnRuns {
       conversation,
       sent: followsStored(run) ? [] : history,
       sendsAll,
+      replaces,
       after: previous,
       isExclusive: other === 'refuse'
     })
@@ -236,11 +238,33 @@ class StoredRuns implements OwnRuns {
     return { runs: page.tasks.map(task => ({ ...viewRun(task), answer: undefined, asked: [] })), nextCursor: page.nextCursor }
   }
 
+  async latest (caller: RunCaller, vac: string, name: string): Promise<LatestRun | undefined> {
+    const task = await this.#latestIn(caller, vac, name) ?? await this.#callers.get(caller.principal, name)
+    if (task === undefined || task.skill !== skillOf(vac)) return undefined
+    const { owner, id, state, updatedAt } = task
+    const unread = await this.#tasks.unreadFor(owner, id) ?? Infinity
+    return { run: { ...viewRun(task), answer: undefined, asked: [] }, isRead: (isTerminal(state) || isWaiting(state)) && Date.now() - unread >= updatedAt }
+  }
+
+  async #latestIn (caller: RunCaller, vac: string, conversation: string): Promise<TaskRecord | undefined> {
+    if (conversationAccess(caller, conversation) === 'none') return undefined
+    return (await this.#callers.list(caller.principal, { contextId: conversation, limit: 1 }, vac)).tasks[0]
+  }
+
+  async noteEnd (caller: RunCaller, id: string): Promise<void> {
+    const { owner } = await this.#find(caller, undefined, id)
+    await this.#tasks.markRead(owner, id, 0)
+  }
+
   async * follow (caller: RunCaller, vac: string | undefined, id: string, after: number, signal: AbortSignalLike, reading: RunReading = {}): AsyncGenerator<RunItem, void> {
     const task = await this.#find(caller, vac, id)
     const leave = noteReader(this.#tasks, task)
     try {
-      yield * runItems(this.#tasks, task, { ...reading, after, signal, view: this.#viewOf(caller, task) })
+      for await (const item of runItems(this.#tasks, task, { ...reading, after, signal, view: this.#viewOf(caller, task) })) {
+        // a reader that is slow with the end has not got it yet
+        if ('chunk' in item && typeof item.chunk !== 'string' && isAnswer(item.chunk)) leave()
+        yield item
+      }
     } finally {
       leave()
     }

@@ -19,7 +19,7 @@ interface Reading extends RunReading {
  * The items of a run after event number `after`, until its turn ends. Text that was there when the reader came is
  * joined: clients copy the whole text at each piece. @throws the error of the run
  */
-export async function * runItems (store: TaskStore, task: TaskHead, { after, signal, view, turn, isExact = false, isSnapshot = false }: Reading): AsyncGenerator<RunItem, void> {
+export async function * runItems (store: TaskStore, task: TaskHead, { after, signal, view, turn, isExact = false, isLatest = false, isSnapshot = false }: Reading): AsyncGenerator<RunItem, void> {
   const { id, owner, seq: head } = task
   /** Text that was there already, and the number of its last event. */
   let joined = ''
@@ -31,6 +31,7 @@ export async function * runItems (store: TaskStore, task: TaskHead, { after, sig
   let current = -1
   // what readers have after a crash depends on the whole log
   const from = task.attempt > 0 || task.turn > 0 ? 0 : after
+  const begin = isLatest && task.attempt > 0 ? await lastRestart(store, task, turn, signal) : 0
   for await (const event of store.events(owner, id, { after: from, signal })) {
     if (isTurnOver()) await yieldToEventLoop()
     if (event.retry !== undefined) sent ??= await SentText.before(store, task, event.seq)
@@ -39,13 +40,13 @@ export async function * runItems (store: TaskStore, task: TaskHead, { after, sig
       current++
     }
     const { text, isRestart = false } = sent === undefined ? { text: event.delta ?? '' } : sent.apply(event)
-    if (event.seq <= after || (turn !== undefined && current < turn)) continue
+    if (event.seq <= after || event.seq < begin || (turn !== undefined && current < turn)) continue
     const others = chunksOf(event, view)
     // a reader that leaves between the items of one event gets the later ones when it comes back
     const before = event.seq - 1
     if (isRestart) {
       joined = ''
-      if (hasText) yield { seq: before, restart: true }
+      if (hasText || event.seq === begin) yield { seq: before, restart: true }
     }
     if (text !== '') {
       joined += text
@@ -67,6 +68,26 @@ export async function * runItems (store: TaskStore, task: TaskHead, { after, sig
     if (isSnapshot && event.seq >= head) return
   }
   if (joined !== '') yield { seq, chunk: joined }
+}
+
+/** The number of the last event until now at which the text of a turn begins anew; 0 where it never does. */
+async function lastRestart (store: TaskStore, task: TaskHead, turn: number | undefined, signal: AbortSignalLike): Promise<number> {
+  let last = 0
+  let sent: SentText | undefined
+  let current = -1
+  for await (const event of store.events(task.owner, task.id, { signal })) {
+    if (isTurnOver()) await yieldToEventLoop()
+    if (event.state === 'submitted') {
+      sent = undefined
+      current++
+      if (turn !== undefined && current > turn) break
+      last = 0
+    }
+    if (event.retry !== undefined) sent ??= await SentText.before(store, task, event.seq)
+    if (sent?.apply(event).isRestart === true) last = event.seq
+    if (event.seq >= task.seq) break
+  }
+  return last
 }
 
 /** What an event has besides text. */

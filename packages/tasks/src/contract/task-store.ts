@@ -26,11 +26,11 @@ export interface TaskStore {
 
   /**
    * Creates task, queue entry and first event in one transaction. For an `idempotencyKey` that this owner used before,
-   * it returns the earlier task and `created: false`. TASK_CONFLICT (409) if that one had another skill, input or
-   * context, or if `id` is taken. An owner has a share (`ownerShare`) of the tasks and the space of the store: at its
-   * end, the oldest ended tasks of that owner are deleted, or `create` fails with TASK_TOO_MANY or TASK_STORE_FULL
-   * (503). No task of another owner is deleted, except where the whole store is full: of the owner with most. The
-   * owners `anyone` and ` <protocol>  anonymous` stand for many callers and have no share.
+   * it returns the earlier task and `created: false`. TASK_CONFLICT (409) if that one had another skill, or, without
+   * `isNamedByKey`, another input or context, or if `id` is taken. An owner has a share (`ownerShare`) of the tasks
+   * and the space of the store: at its end, the oldest ended tasks of that owner are deleted, or `create` fails with
+   * TASK_TOO_MANY or TASK_STORE_FULL (503). No task of another owner is deleted, except where the whole store is full:
+   * of the owner with most. The owners `anyone` and ` <protocol>  anonymous` stand for many callers and have no share.
    */
   create (owner: string, task: NewTask): Promise<CreatedTask>
   get (owner: string, id: string): Promise<TaskRecord | null>
@@ -118,6 +118,8 @@ export interface NewTask {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   readonly id?: string | undefined
   readonly idempotencyKey?: string | undefined
+  /** Whether any request with the key repeats the task, also one that asks something else. */
+  readonly isNamedByKey?: boolean | undefined
   /** The queue whose workers execute it. Default: the one without a name. */
   readonly queue?: string | undefined
   /** The question as a turn of a conversation, that of `contextId`; stored in the same transaction. */

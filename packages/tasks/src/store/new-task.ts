@@ -39,7 +39,7 @@ export interface PreparedTurn extends ConversationKey { readonly question: strin
  * @throws TASK_INVALID, TASK_TOO_LARGE
  */
 export async function prepareTask (owner: string, task: NewTask, at: number): Promise<NewRow> {
-  const { skill, input, message, contextId, metadata = {}, id = randomUUID(), idempotencyKey, queue = '', push, turn } = task
+  const { skill, input, message, contextId, metadata = {}, id = randomUUID(), idempotencyKey, isNamedByKey = false, queue = '', push, turn } = task
   const context = contextId ?? turn?.conversation
   checkName('owner', owner)
   checkName('skill', skill)
@@ -63,7 +63,7 @@ export async function prepareTask (owner: string, task: NewTask, at: number): Pr
   let hash: string | null = null
   if (idempotencyKey !== undefined) {
     if (isLarge) await yieldToEventLoop()
-    const request = canonicalJson([skill, storedInput, contextId ?? null, ...partsBesideInput(message)])
+    const request = isNamedByKey ? skill : canonicalJson([skill, storedInput, contextId ?? null, ...partsBesideInput(message)])
     if (isLarge) await yieldToEventLoop()
     hash = createHash('sha256').update(request).digest('base64url')
   }

@@ -23,6 +23,15 @@ export function callerRuns (served: Served, request: FastifyRequest): CallerRuns
   return {
     list: async query => await runs.list(caller, query),
     get: async (vac, id) => await runs.get(caller, vac, id),
+    async find (vac, id) {
+      try {
+        return await runs.get(caller, vac, id)
+      } catch (err) {
+        if ((err as { code?: unknown }).code === 'RUN_NOT_FOUND') return undefined
+        throw err
+      }
+    },
+    latest: async (vac, id) => await runs.latest(caller, vac, id),
     cancel: async (vac, id) => await runs.cancel(caller, vac, id),
     delete: async (vac, id) => { await runs.delete(caller, vac, id) },
     async replay ({ id, turn }, add) {

@@ -3,7 +3,7 @@ import { collectStep, conversationHeader, stepsFor } from '@polyvac/core/plugin'
 import { joinTexts } from '@polyvac/core/protocol'
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Asked, Followed, StreamFormat, WholeFormat } from '../protocol.js'
+import { CUT, type Asked, type Followed, type StreamFormat, type WholeFormat } from '../protocol.js'
 import { callerOf, requireRuns } from './caller-runs.js'
 import { sendFrames } from './send-frames.js'
 import type { Served } from './served.js'
@@ -24,10 +24,10 @@ export function isDurable ({ runs }: Served, request: FastifyRequest, { backgrou
 export async function answerDurably (served: Served, request: FastifyRequest, reply: FastifyReply, asked: Asked): Promise<object | undefined> {
   const runs = requireRuns(served)
   const caller = callerOf(served, request)
-  const { vac, question, files, history, extra, timeoutMs = served.timeoutMs, format, conversation, sendsAll, store, background, previous, notes } = asked
+  const { vac, question, files, history, extra, timeoutMs = served.timeoutMs, format, conversation, sendsAll, replaces, store, background, previous, notes, runKey, other = 'refuse' } = asked
   const goesOn = asked.unreadMs !== undefined
   const unreadMs = asked.unreadMs === Infinity ? undefined : asked.unreadMs
-  const key = keyOf(request)
+  const key = runKey ?? keyOf(request)
   const steps = stepsFor(vac.config, asked.steps === true, () => caller.isAdmin)
   const { signal, end } = served.streams.begin(reply)
   try {
@@ -43,13 +43,14 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
       isWhole: 'toBody' in format,
       conversation,
       sendsAll,
+      replaces,
       store,
       previous,
       notes,
       steps,
       unreadMs,
-      key: key === undefined ? undefined : { name: key, request: digestOf(request) },
-      other: 'refuse'
+      key: key === undefined ? undefined : { name: key, request: digestOf(request), isId: runKey === undefined ? undefined : true },
+      other
     })
     reply.header('x-conversation-id', conversationHeader(run.conversation))
     asked.identify?.(run)
@@ -61,9 +62,11 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
     try {
       if ('toBody' in format && format.add === undefined && steps === undefined) return format.toBody(answerOf(await settle(signal), signal), undefined)
       const isExact = 'toBody' in format ? format.add !== undefined : format.isExact === true
-      const items = runs.follow(caller, vac.name, run.id, 0, signal, isExact ? { isExact, turn: run.turn } : undefined)
+      const isLatest = 'isLatest' in format && format.isLatest === true
+      const reading = isExact || isLatest ? { isExact, isLatest, turn: run.turn } : undefined
+      const items = runs.follow(caller, vac.name, run.id, 0, signal, reading)
       if ('toBody' in format) return await wholeBody(items, format, signal)
-      await sendItems(served, request, reply, { items, format, signal })
+      await sendItems(served, request, reply, { run: run.id, items, format, signal })
       return undefined
     } finally {
       if (signal.aborted && key === undefined && !goesOn && isNew) await runs.cancel(caller, vac.name, run.id)
@@ -88,18 +91,21 @@ async function wholeBody (items: AsyncIterable<RunItem>, { toBody, add }: WholeF
 }
 
 /** Sends a run from a cursor on. */
-export async function followRun (served: Served, request: FastifyRequest, reply: FastifyReply, { vac, id, after, exactTurn: turn, format }: Followed): Promise<void> {
+export async function followRun (served: Served, request: FastifyRequest, reply: FastifyReply, { vac, id, after, turn, format }: Followed): Promise<void> {
   const runs: Runs = requireRuns(served)
   const { signal, end } = served.streams.begin(reply)
   try {
-    const items = runs.follow(callerOf(served, request), vac?.name, id, after, signal, turn === undefined ? undefined : { turn, isExact: true })
-    await sendItems(served, request, reply, { items, format, signal, hasCursor: turn === undefined })
+    const { isExact, isLatest } = format
+    const items = runs.follow(callerOf(served, request), vac?.name, id, after, signal, turn === undefined ? undefined : { turn, isExact, isLatest })
+    await sendItems(served, request, reply, { run: id, items, format, signal, hasCursor: turn === undefined })
   } finally {
     end()
   }
 }
 
 interface SentItems {
+  /** The id of the run. */
+  readonly run: string
   readonly items: AsyncIterable<RunItem>
   readonly format: StreamFormat
   readonly signal: Parameters<Runs['follow']>[4]
@@ -107,23 +113,40 @@ interface SentItems {
   readonly hasCursor?: boolean
 }
 
-async function sendItems (served: Served, request: FastifyRequest, reply: FastifyReply, { items, format, signal, hasCursor = false }: SentItems): Promise<void> {
-  const { encode, restart } = format
-  await sendFrames(served, request, reply, untilLeft(items, signal, reply), {
+async function sendItems (served: Served, request: FastifyRequest, reply: FastifyReply, { run, items, format, signal, hasCursor = false }: SentItems): Promise<void> {
+  const { encode, restart, closing, notesEnd } = format
+  const { raw } = reply
+  await sendFrames(served, request, reply, untilLeft(items, signal), {
     format,
     signal,
     encode: item => {
+      if (item === LEFT) return closing?.() ?? cut(raw)
       const seq = hasCursor ? item.seq : undefined
       if (!('restart' in item)) return encode(item.chunk, seq)
-      return restart?.(seq) ?? joinTexts([encode('\n\n', seq)])
+      const text = restart === undefined ? joinTexts([encode('\n\n', seq)]) : restart(seq)
+      return text === CUT ? cut(raw) : text
     }
   })
+  if (notesEnd !== true || signal.aborted || raw.destroyed) return
+  try {
+    await requireRuns(served).noteEnd(callerOf(served, request), run)
+  } catch (err) {
+    // its reader gets the end again
+    request.log.warn({ err }, 'that a reader has got the end of a run could not be noted')
+  }
 }
 
-/** The items. A reader that the closing service leaves is cut off: a proper end would be that of the run. */
-async function * untilLeft (items: AsyncIterable<RunItem>, signal: SentItems['signal'], { raw }: FastifyReply): AsyncGenerator<RunItem, void> {
+const LEFT = Symbol('left')
+
+/** The items, then LEFT where the closing service leaves the reader: a proper end would be that of the run. */
+async function * untilLeft (items: AsyncIterable<RunItem>, signal: SentItems['signal']): AsyncGenerator<RunItem | typeof LEFT, void> {
   yield * items
-  if (signal.aborted) raw.destroy()
+  if (signal.aborted) yield LEFT
+}
+
+function cut (raw: FastifyReply['raw']): '' {
+  raw.destroy()
+  return ''
 }
 
 /** The answer of a run that has settled. @throws its error; the reason of the signal where the reader left before */

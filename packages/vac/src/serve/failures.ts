@@ -15,6 +15,9 @@ export function failureHandler ({ toError, errorHeaders }: Pick<ChatProtocol, 't
     const failure = loggedFailure(err, request)
     setRetryAfter(reply, failure.status)
     if (errorHeaders !== undefined) reply.headers(errorHeaders(failure))
-    reply.code(failure.status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(toError(failure))
+    const body = toError(failure)
+    reply.code(failure.status)
+    if (typeof body === 'string') return reply.type('text/plain; charset=utf-8').send(body)
+    reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
   })
 }

@@ -74,6 +74,7 @@ function handlerOf (served: Served, route: ProtocolRoute): RouteHandlerMethod {
   if ('follow' in route) {
     return async (request, reply) => {
       const followed = await route.follow(new ServedRequest(served, request))
+      if (followed === undefined) return reply.code(204).send()
       return 'body' in followed ? followed.body : await followRun(served, request, reply, followed)
     }
   }

@@ -34,7 +34,7 @@ const routes = [
       const { params, query: { stream, starting_after: after = -1 } } = request
       const stored = await findResponse(request, params.response_id)
       if (stream !== true) return { body: await readResponse(request, stored) }
-      return { vac: undefined, id: stored.run.id, after: 0, exactTurn: stored.turn, format: streamOf(writerOf(request, stored, after)) }
+      return { vac: undefined, id: stored.run.id, after: 0, turn: stored.turn, format: streamOf(writerOf(request, stored, after)) }
     }
   }),
 

@@ -26,13 +26,8 @@ export async function findResponse ({ runs, keepsRuns }: ChatRequest, id: string
 
 /** Undefined for a run that the caller does not have. */
 export async function findRun (runs: ChatRequest['runs'], { id, turn }: RunTurn): Promise<StoredResponse | undefined> {
-  try {
-    const run = await runs.get(undefined, id)
-    return turn <= run.turn ? { run, turn } : undefined
-  } catch (err) {
-    if ((err as { code?: unknown }).code === 'RUN_NOT_FOUND') return undefined
-    throw err
-  }
+  const run = await runs.find(undefined, id)
+  return run !== undefined && turn <= run.turn ? { run, turn } : undefined
 }
 
 /** What a response has of its request; one that another protocol began has its question. */
