@@ -131,3 +131,27 @@ test('a reader that came after the crashes gets only the text that counts', asyn
     equal(items.map(item => 'chunk' in item && typeof item.chunk === 'string' ? item.chunk : '').join(''), turn.last.pieces.join(''))
   }))
 })
+
+test('a reader that asks for the text that stands gets it once, after one restart where there is one', async () => {
+  await fc.assert(fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 2 }), fc.nat(), async (turns, some) => {
+    const log = logOf(turns, 'completed')
+    const last = turns.length - 1
+    for (const isExact of [false, true]) {
+      const { store, task } = storeOf(log, 1 + some % log.length)
+      const client = new Client()
+      const items: RunItem[] = []
+      // a run whose last turn has not begun is read until its first one ends
+      const turn = task.turn === last ? last : 0
+      for await (const item of runItems(store, task, { after: 0, signal, view: undefined, turn, isExact, isLatest: true })) {
+        client.take(item)
+        items.push(item)
+      }
+      const answer = turns[turn]!.last.pieces.join('')
+      deepEqual(client.turns, [{ text: answer, answer }])
+      if (task.seq === log.length && turn === last) {
+        equal(items.map(item => 'chunk' in item && typeof item.chunk === 'string' ? item.chunk : '').join(''), answer)
+        equal(items.findLastIndex(item => 'restart' in item) <= 0, true, 'nothing is taken back')
+      }
+    }
+  }))
+})
