@@ -95,7 +95,7 @@ test('a question that is asked again or edited replaces its turn and the later o
   t.strictSame(await said({ replaces: 'next' }), ['again'])
 })
 
-test('a key that is an id finds its run, whatever else the request asks; of unknown callers, only the same request', async t => {
+test('a key that is an id finds its run, whatever the request asks; of unknown callers, only the same request', async t => {
   const { ask } = await chat(t)
   const key = { name: 'r1', request: 'a', isId: true }
   const { run } = await ask('one', { key })
