@@ -82,6 +82,7 @@ const parts = {
   'template: interpreter.mjs': () => fileBlock('js file=interpreter.mjs', 'apps/polyvac/templates/model/interpreter.mjs'),
   'template: vac_config.yaml': () => fileBlock('yaml serve', 'apps/polyvac/templates/model/vac_config.yaml'),
   'example: use-ask.ts': () => fileBlock('ts file=use-ask.ts', 'packages/client/test/fixtures/use-ask.ts'),
+  'example: resumable-transport.js': () => fileBlock('js norun: it runs in the page of examples/react-chat', 'examples/react-chat/src/resumable-transport.js'),
   help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/polyvac/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
   'help: commands': commandTable,
   'routes: host': () => routesTable('host'),
