@@ -44,8 +44,24 @@ export async function bareApp () {
     const { deltas, end } = responseFrames(chunks)
     reply.type('text/event-stream').send(Readable.from(ready(deltas, chunks, end)))
   })
+
+  app.post('/ai/:vector_name', (request, reply) => {
+    const { chunks } = request.body
+    reply.type('text/event-stream').send(Readable.from(ready(AI_SDK.delta, chunks, AI_SDK.end)))
+  })
+
+  app.post('/ag-ui/:vector_name', (request, reply) => {
+    const { chunks } = request.body.forwardedProps
+    reply.type('text/event-stream').send(Readable.from(ready(AG_UI.delta, chunks, AG_UI.end)))
+  })
   return app
 }
+
+const event = (data, id = '0-2-123456') => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`
+
+/** The frames of the protocols of chats, as Polyvac sends them. */
+const AI_SDK = { delta: event({ type: 'text-delta', id: '0', delta: CHUNK }), end: event({ type: 'finish' }) + 'data: [DONE]\n\n' }
+const AG_UI = { delta: event({ type: 'TEXT_MESSAGE_CONTENT', messageId: '0'.repeat(36), delta: CHUNK }), end: event({ type: 'RUN_FINISHED', threadId: 't', runId: 'r' }) }
 
 /** The events of a response: those of its pieces, ready-made, and the four at its end that have the whole text. */
 function responseFrames (chunks) {

@@ -19,11 +19,15 @@ export async function instant (question) {
   return { answer: question }
 }
 
-/** @param extra `chunks`, and `chars` of a chunk, default 100; those of the Responses API are in `request` */
+/**
+ * @param extra `chunks`, `chars` of a chunk, default 100, and `waits`: for its signal, after the chunks; those of the
+ *   Responses API are in `request`
+ */
 export async function * counted (question, name, history, extra) {
-  const { chunks, chars = CHUNK.length } = extra.request ?? extra
+  const { chunks, chars = CHUNK.length, waits = false } = extra.chunks === undefined ? extra.request : extra
   const chunk = CHUNK.slice(-chars)
   for (let i = 0; i < chunks; i++) yield chunk
+  if (waits) await aborted(extra.signal)
   return END
 }
 

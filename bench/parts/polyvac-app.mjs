@@ -8,7 +8,7 @@ export async function polyvacApp () {
   const app = Fastify()
   const parts = Object.entries({ instant, counted, endless, waiting, ticking })
   await app.register(vacPlugin, {
-    protocols: ['direct', 'openai', 'responses'],
+    protocols: ['direct', 'openai', 'responses', 'ai_sdk', 'ag_ui'],
     vacs: createVacs({
       vacs: parts.map(([name]) => name),
       parts: Object.fromEntries(parts.map(([name, streamInterpreter]) => [name, { streamInterpreter }]))

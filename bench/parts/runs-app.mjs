@@ -25,7 +25,7 @@ export async function runsApp (place, finished = 0, conversations = 0) {
   app.addHook('onClose', () => tasks.close())
   const vacs = createVacs({ vacs: ['counted', 'instant'], parts: { counted: { streamInterpreter: counted }, instant: { streamInterpreter: instant } } })
   const runs = createRuns({ vacs, tasks, concurrency: AT_ONCE })
-  await app.register(vacPlugin, { vacs, runs, protocols: ['direct', 'openai', 'responses'] })
+  await app.register(vacPlugin, { vacs, runs, protocols: ['direct', 'openai', 'responses', 'ai_sdk', 'ag_ui'] })
   await fill(runs, vacs.get('instant'), finished)
   return app
 }

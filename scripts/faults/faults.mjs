@@ -11,6 +11,7 @@ import { withoutNotifications } from './relay.mjs'
 import { ON_POSTGRES, Replicas } from './replicas.mjs'
 import { killBeforeAnswers } from './conversations.mjs'
 import { disturbResponses } from './responses.mjs'
+import { killUnderChats } from './chats.mjs'
 import { killExecutors } from './runs.mjs'
 
 /** Longer than a lease of ten seconds, and longer than a server waits for a lost client. */
@@ -271,6 +272,20 @@ export const ALONE = [
       const both = [onFile, onPostgres]
       const sum = field => both.reduce((total, seen) => total + seen[field], 0)
       process.stdout.write(`streams of responses that were disturbed: ${onFile.streams} on a file in ${onFile.seconds.toFixed(1)} s, ${onPostgres.streams} on two replicas in ${onPostgres.seconds.toFixed(1)} s; ${sum('resumed')} times a reader came back\n`)
+      return { seconds: (performance.now() - began) / 1000, lost: sum('lost'), duplicated: sum('duplicated'), problems: both.flatMap(({ problems }) => problems) }
+    }
+  },
+  {
+    name: 'SIGKILL under readers of chats',
+    what: 'The process that answers a chat over AI SDK or AG-UI is killed, on a file and on two replicas with PostgreSQL. Each reader comes back with its cursor: it has the text of an undisturbed one, once.',
+    maxSeconds: 120,
+    async run ({ server, chats = 8 }) {
+      const began = performance.now()
+      const onFile = await withReplicas({ count: 1, tasks: { path: './tasks.db' }, revive: true }, async replicas => await killUnderChats(replicas, chats))
+      const onPostgres = await withReplicas({ count: 2, databaseUrl: await newDatabase(server), revive: true }, async replicas => await killUnderChats(replicas, chats))
+      const both = [onFile, onPostgres]
+      const sum = field => both.reduce((total, seen) => total + seen[field], 0)
+      process.stdout.write(`answers of chats whose process was killed: ${onFile.answers} on a file in ${onFile.seconds.toFixed(1)} s, ${onPostgres.answers} on two replicas in ${onPostgres.seconds.toFixed(1)} s\n`)
       return { seconds: (performance.now() - began) / 1000, lost: sum('lost'), duplicated: sum('duplicated'), problems: both.flatMap(({ problems }) => problems) }
     }
   },
