@@ -1,5 +1,5 @@
-// The protocols of chats: a live stream and one that is kept, next to a bare stream of the same events; a late reader with
-// the published client; a reader that comes back.
+// The protocols of chats: a live stream and one that is kept, next to a bare stream of the same events; a late reader
+// with the published client; a reader that comes back.
 import { HttpAgent } from 'ag-ui-client-1'
 import { AbstractChat, DefaultChatTransport } from 'ai-6'
 import OpenAI from 'openai'
@@ -43,9 +43,9 @@ class Chat extends AbstractChat {
 }
 
 /**
- * By protocol: `times`, how often its events have the text; `request`, the bytes of a question; `begin` asks and leaves,
- * and resolves to the id; `read` reads an answer with the published client and resolves to its text; `back` is the
- * address of one that a reader comes back to.
+ * By protocol: `times`, how often its events have the text; `request`, the bytes of a question; `begin` asks and
+ * leaves, and resolves to the id; `read` reads an answer with the published client and resolves to its text; `back` is
+ * the address of one that a reader comes back to.
  */
 const WIRES = {
   Responses: {

@@ -1,4 +1,4 @@
-// An app with a login of its own. Its users talk to an agent, and find their conversations again on every device.
+// An app with its own login. Its users talk to an agent, and find their conversations again on every device.
 import jwt from '@fastify/jwt'
 import files from '@fastify/static'
 import { createVacs } from '@polyvac/core'

@@ -1,4 +1,4 @@
-// Asks as the page does, without a browser: logs in, leaves in the middle of an answer, comes back, stops, answers questions.
+// Asks as the page does, without a browser: logs in, leaves in the middle of an answer, comes back, stops, replies.
 import assert from 'node:assert/strict'
 import { build } from 'vite'
 import { buildApp } from './app.js'

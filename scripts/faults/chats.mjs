@@ -1,5 +1,5 @@
-// Answers over the protocols of chat front ends whose process is killed while they are read: each reader has the text of
-// an undisturbed one in the end, over as many connections as it takes.
+// Answers over the protocols of chat front ends whose process is killed while they are read: each reader has the text
+// of an undisturbed one in the end, over as many connections as it takes.
 import { setTimeout as delay } from 'node:timers/promises'
 import { agUi } from '@polyvac/client/ag-ui'
 import { aiSdk } from '@polyvac/client/ai-sdk'

@@ -1,8 +1,8 @@
 // `npm run faults`: three replicas on PostgreSQL behind a load balancer, a steady load, and one fault after another.
 // What the clients saw is checked against the guarantees. Arguments are names of faults; default: all. `--write` keeps
 // the figures for docs/explain/faults.md, `--runs=<n>` kills processes under so many runs,
-// `--conversations=<n>` under so many questions of conversations, `--chats=<n>` under so many answers of each protocol of
-// chats, `--responses=<n>` disturbs so many streams in each way. Ends with `N held, 0 failed`.
+// `--conversations=<n>` under so many questions of conversations, `--chats=<n>` under so many answers of each protocol
+// of chats, `--responses=<n>` disturbs so many streams in each way. Ends with `N held, 0 failed`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'

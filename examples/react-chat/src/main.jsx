@@ -26,10 +26,10 @@ function Login ({ onToken }) {
 
 /** The conversation of the address: the same link in another tab is the same conversation. */
 function Conversation ({ token, onLogout }) {
-  const [id, setId] = useState(() => location.hash.slice(1) || crypto.randomUUID())
+  const [id, setId] = useState(() => window.location.hash.slice(1) || crypto.randomUUID())
   const [messages, setMessages] = useState()
   useEffect(() => {
-    history.replaceState(null, '', `#${id}`)
+    window.history.replaceState(null, '', `#${id}`)
     setMessages(undefined)
     storedMessages(id, token).then(setMessages, onLogout)
   }, [id, token])

@@ -1,6 +1,6 @@
 import { DefaultChatTransport } from 'ai'
 
-/** The transport of one chat. After a lost line it goes on with the next frame; after a reload it reads the answer whole. */
+/** The transport of one chat. After a lost line it goes on with the next frame, after a reload it begins anew. */
 export function resumableTransport (options) {
   let last
   return new DefaultChatTransport({
