@@ -7,9 +7,11 @@ import './fixtures/timeout.mjs'
 
 /** Fails where the client warns: 1.0.0 does for each key and each event that it does not know. */
 function watchWarnings (t: Test): void {
-  const { warn } = console
+  const { warn, error } = console
+  // it prints what it rejects with
+  console.error = () => {}
   console.warn = (...words: unknown[]) => { t.fail(`the client warns: ${words.map(String).join(' ').slice(0, 600)}`) }
-  t.teardown(() => { console.warn = warn })
+  t.teardown(() => { Object.assign(console, { warn, error }) })
 }
 
 for (const { version, make, interrupts, metadata, is1 } of VERSIONS) {

@@ -335,7 +335,7 @@ function hasIdentity ({ principal, isLocal }: Pick<RunCaller, 'principal' | 'isL
 
 /** The id of the run of a key that is its id, so that the run is found by the key. */
 function namedId (caller: RunCaller, protocol: string, name: string): string {
-  const digits = createHash('sha256').update(`run ${idempotencyKeyOf(caller, protocol, { name, request: undefined })}`).digest('hex')
+  const digits = createHash('sha256').update(JSON.stringify([keyOf(caller), idempotencyKeyOf(caller, protocol, { name, request: undefined })])).digest('hex')
   return digits.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 

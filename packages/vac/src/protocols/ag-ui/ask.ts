@@ -10,7 +10,7 @@ import { AnswerFrames, started } from './frames.js'
 import { readInput, readResume, type Input, type Resume } from './input.js'
 import { questionId, type Message } from './messages.js'
 import type { RunInput } from './schemas.js'
-import { bodyOf, followTurn, found, headOf, latestRun, notesOf, turnIdOf, turnOfId, turnOfRequest, type Notes, type Wanted } from './threads.js'
+import { bodyOf, conversationOf, followTurn, found, headOf, latestRun, notesOf, turnIdOf, turnOfId, turnOfMessage, turnOfRequest, type Notes, type Wanted } from './threads.js'
 
 export interface AgUiOptions {
   readonly questions?: 'interrupt' | 'text' | undefined
@@ -49,7 +49,7 @@ export async function runAgent (request: ChatRequest, vac: Vac, body: RunInput, 
   // what is cancelled and is not open any more does not keep its user from asking
   if (resume.some(({ isCancelled }) => !isCancelled)) return stale(running)
   if (latest?.state === 'input_required' && isReply(running.input, latest)) return asked(running, { previous: latest, messageId: running.input.id })
-  return asked(running, { replaces: await placeOf(running) })
+  return asked(running, await placeOf(running, latest))
 }
 
 /** Without runs a question is not open here: the answer to it is asked about with the messages before. */
@@ -75,7 +75,7 @@ async function openInterrupt (running: Running, resume: readonly Resume[]): Prom
   if (others.length > 0) return stale(running)
   if (isCancelled !== true) return asked(withAnswer(running, text ?? (isReply(input, run) ? input.question : '')), { previous: run, messageId: text === undefined ? input.id : undefined })
   await request.runs.cancel(vac.name, run.id)
-  if (isReply(input, run)) return asked(running, { replaces: await placeOf(running) })
+  if (isReply(input, run)) return asked(running, await placeOf(running, run))
   return bodyOf([started(running), running.is1 ? cancelled(running, '') : { type: 'RUN_FINISHED', threadId, runId }])
 }
 
@@ -97,30 +97,44 @@ function isReply ({ question, id, answer }: Input, run: Run): boolean {
   })
   if (isEarlier) return false
   // without an answer before it, the new message came without the others
-  return answer === undefined || answer.id?.startsWith(turnIdOf(run)) === true || answer.text.includes(askedBack(run.answer ?? {})?.text ?? answer.text)
+  return answer === undefined || turnOfMessage(answer.id) === turnIdOf(run) || answer.text.includes(askedBack(run.answer ?? {})?.text ?? answer.text)
 }
 
-/** Whether the only message of the user stands for the first one, which it edits or asks again: it has its id. */
-async function placeOf ({ request, vac, threadId, input: { count, id } }: Running): Promise<Asked['replaces']> {
-  if (!request.keepsConversations || count !== 1 || id === undefined) return undefined
+/**
+ * Where a question comes. Answers to interrupts are not among the messages of their clients, so the answer before the
+ * question counts, which has the id of its turn. A single message stands for the first one if it has its id.
+ * @param latest the latest run of the thread
+ */
+async function placeOf ({ request, vac, threadId, input: { count, id, answer } }: Running, latest: Run | undefined): Promise<Pick<Place, 'replaces' | 'history'>> {
+  if (!request.keepsConversations || latest === undefined) return {}
+  const after = turnOfMessage(answer?.id)
+  if (after !== undefined) {
+    if (after === turnIdOf(latest)) return { history: [] }
+    const { turns = [], hasEarlier = false } = await conversationOf(request, vac, threadId) ?? {}
+    const place = turns.findIndex(({ id }) => id === after)
+    if (place === -1 || hasEarlier) return {}
+    return { history: [...turns.slice(0, place + 1).map(({ question }) => ({ role: 'user' as const, content: question })), ...answer!.since] }
+  }
+  if (count !== 1 || id === undefined) return {}
   const [first] = (await found(request.conversations.turns(vac.name, threadId, { order: 'asc', limit: 1 })))?.turns ?? []
-  if (first === undefined) return undefined
-  const place = turnOfId(first.id)
-  const run = place && await request.runs.find(vac.name, place.id)
-  return id === questionId(first.id) || (run !== undefined && notesOf(run, place!.turn).messageId === id) ? 'next' : undefined
+  const turn = first && turnOfId(first.id)
+  const run = turn && await request.runs.find(vac.name, turn.id)
+  return first !== undefined && (id === questionId(first.id) || (run !== undefined && notesOf(run, turn!.turn).messageId === id)) ? { replaces: 'next' } : {}
 }
 
 interface Place {
   /** The run whose question is answered. */
   readonly previous?: RunTurn | undefined
   readonly replaces?: Asked['replaces']
+  /** What was said before, where the messages do not show it. */
+  readonly history?: Asked['history']
   readonly messageId?: string | undefined
 }
 
 /** @throws BAD_REQUEST for a blank question */
-function asked (running: Running, { previous, replaces, messageId = previous === undefined ? running.input.id : undefined }: Place): Asked {
+function asked (running: Running, { previous, replaces, history = running.input.history, messageId = previous === undefined ? running.input.id : undefined }: Place): Asked {
   const { request, vac, body, input, threadId, runId, options } = running
-  const { question, history, files, messages } = input
+  const { question, files, messages } = input
   if (question === '') throw new InvalidRequestError([{ path: 'body/messages', message: 'needs a message of the user that is not blank' }])
   const takes = vac.takes ?? []
   const callsTools = mayCallTools(body as Readonly<Record<string, unknown>>, takes)

@@ -76,10 +76,10 @@ export class AnswerEvents {
       const toolCallId = this.#callId(id)
       return [...this.#close(), ...callEvents(toolCallId, server === undefined ? name : `${server}__${name}`, JSON.stringify(input ?? {}))]
     },
-    tool_result: ({ tool_result: { id, state, output, error } }) => {
+    tool_result: ({ tool_result: { id, state, output, error, duration_ms: ms } }) => {
       const toolCallId = this.#callId(id)
       const content = state === 'failed' ? { error: error ?? null } : output ?? null
-      return [{ type: 'TOOL_CALL_RESULT', messageId: `${toolCallId}:result`, toolCallId, content: typeof content === 'string' ? content : JSON.stringify(content), role: 'tool' }]
+      return [{ type: 'TOOL_CALL_RESULT', messageId: `${toolCallId}:result`, toolCallId, content: typeof content === 'string' ? content : JSON.stringify(content), role: 'tool', metadata: { state, ...ms !== undefined && { duration_ms: ms } } }]
     },
     reasoning: ({ reasoning }) => this.#think(reasoning),
     source: ({ source }) => [{ type: 'CUSTOM', name: 'source', value: source }],

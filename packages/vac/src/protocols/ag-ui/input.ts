@@ -15,8 +15,8 @@ export interface Input {
   readonly files: readonly QuestionFile[]
   /** What was said before it, and the results of tools after it. */
   readonly history: readonly ChatTurn[]
-  /** The last answer before it. */
-  readonly answer: { readonly id: string | undefined, readonly text: string } | undefined
+  /** The last answer before it, with what was said after that. */
+  readonly answer: { readonly id: string | undefined, readonly text: string, readonly since: readonly ChatTurn[] } | undefined
   /** All messages, as they came. */
   readonly messages: readonly Json[]
 }
@@ -32,14 +32,16 @@ export function readInput (value: unknown, takes: readonly string[]): Input {
   const { id, content } = messages[last] ?? {}
   const files = filesOf(content, takes)
   const text = textOf(content).trim()
-  const answer = messages.slice(0, Math.max(0, last)).findLast(({ role }) => role === 'assistant')
+  const answered = messages.slice(0, Math.max(0, last)).findLastIndex(({ role, content }) => role === 'assistant' && textOf(content) !== '')
+  const answer = messages[answered]
+  const turns = (some: readonly Json[]): ChatTurn[] => some.flatMap(message => turnOf(message, takes))
   return {
     question: text === '' ? namesOf(files) : text,
     id: textId(id),
     count: messages.filter(({ role }) => role === 'user').length,
     files,
-    history: messages.flatMap((message, i) => i === last ? [] : turnOf(message, takes)),
-    answer: answer && { id: textId(answer.id), text: textOf(answer.content) },
+    history: turns(messages.filter((_message, i) => i !== last)),
+    answer: answer && { id: textId(answer.id), text: textOf(answer.content), since: turns(messages.slice(answered + 1, last)) },
     messages
   }
 }

@@ -25,7 +25,7 @@ export function applyEvent (messages: Message[], event: AgUiEvent): void {
     messages.push({ id: toolCallId, role: 'assistant', toolCalls: [call] })
   }
   if (type === 'TOOL_CALL_ARGS') named(toolCallId)!.toolCalls![0]!.function.arguments += delta
-  if (type === 'TOOL_CALL_RESULT') messages.push({ id: messageId, role: 'tool', toolCallId, content: event.content })
+  if (type === 'TOOL_CALL_RESULT') messages.push({ id: messageId, role: 'tool', toolCallId, content: event.content, metadata: event.metadata })
 }
 
 /** The id of the message of the user of a turn, where that of its client is not known. */

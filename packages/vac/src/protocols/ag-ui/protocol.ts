@@ -3,7 +3,7 @@ import { InvalidRequestError, isRecord, vacInfo } from '@polyvac/core/protocol'
 import { Type, type Static } from '@sinclair/typebox'
 import { askRoute, BodyWithHeaders, EVENT_STREAM, followRoute, readRoute, VectorName, type ChatProtocol, type ChatRequest } from '../../protocol.js'
 import { runAgent, wantedOf, type AgUiOptions } from './ask.js'
-import { AgentList, Envelope, RunInput, StopBody, Stopped, StopParams, Thread, ThreadQuery } from './schemas.js'
+import { AgentList, Envelope, MAX_AG_UI_ID, RunInput, StopBody, Stopped, StopParams, Thread, ThreadQuery } from './schemas.js'
 import { connectThread, followTurn, hydrateThread, stopThread, turnOfRequest } from './threads.js'
 
 const tags = ['ag-ui']
@@ -48,7 +48,7 @@ function routesOf (options: AgUiOptions) {
         response: { 200: Thread, ...failures }
       },
       async follow (request) {
-        const { query: { runId, threadId, before }, params } = request
+        const { query: { runId, offset, threadId, before }, params } = request
         const vac = request.vac(params.vector_name)
         const wanted = wantedOf(vac, { runId: runId ?? '', threadId: threadId ?? '' }, options)
         if (runId === undefined) {
@@ -57,7 +57,7 @@ function routesOf (options: AgUiOptions) {
         }
         // fails with the code of runs where there is none
         const turn = await turnOfRequest(request, vac, runId, undefined) ?? await named(request, vac.name, runId)
-        return await followTurn(request, wanted, turn, true)
+        return await followTurn(request, wanted, turn, offset ?? '')
       }
     }),
 
@@ -124,7 +124,7 @@ function runInput (body: unknown): RunInput {
   return given as RunInput
 }
 
-function isId (id: unknown): boolean { return typeof id === 'string' && id !== '' && id.length <= 256 && !id.includes('\0') }
+function isId (id: unknown): boolean { return typeof id === 'string' && id !== '' && id.length <= MAX_AG_UI_ID && !id.includes('\0') }
 
 function agentList ({ vacs, keepsRuns }: ChatRequest, { questions = 'interrupt' }: AgUiOptions): Static<typeof AgentList> {
   return {

@@ -3,7 +3,10 @@ import { Type, type Static } from '@sinclair/typebox'
 // Shapes of AG-UI 1.0 and of the clients before it, November 2026. What is not used here is left open, and what is not
 // valid in an optional member is left out.
 
-const Id = { minLength: 1, maxLength: 256, pattern: '^[^\\u0000]*$' } as const
+/** Characters of the id of a thread, and of a run. */
+export const MAX_AG_UI_ID = 256
+
+const Id = { minLength: 1, maxLength: MAX_AG_UI_ID, pattern: '^[^\\u0000]*$' } as const
 
 /** `RunAgentInput`: what every client posts. */
 export const RunInput = Type.Object({
@@ -25,6 +28,7 @@ export const Stopped = Type.Object({ stopped: Type.Boolean() })
 
 export const ThreadQuery = Type.Object({
   runId: Type.Optional(Type.String({ description: 'follows this run from its beginning, or after `Last-Event-ID`' })),
+  offset: Type.Optional(Type.String({ description: 'the id of an event of this run, after which it goes on; any other text: from its beginning' })),
   threadId: Type.Optional(Type.String({ description: 'reads the messages of this thread' })),
   before: Type.Optional(Type.String({ description: 'the cursor of a page of messages' }))
 })

@@ -42,6 +42,12 @@ export function turnOfId (id: string): RunTurn | undefined {
   return run === undefined ? undefined : { id: run, turn: Number(turn) }
 }
 
+/** The id of the turn that a message of an answer is of; undefined for any other. */
+export function turnOfMessage (id: string | undefined): string | undefined {
+  const [turn = ''] = id?.split(':', 1) ?? []
+  return turnOfId(turn) === undefined ? undefined : turn
+}
+
 export function headOf ({ cite }: ChatRequest, { vac, threadId, runId, is1, questions }: Wanted): Omit<AnswerHead, 'id' | 'callsTools'> {
   return { vac, threadId, runId, is1, questions, cite }
 }
@@ -61,17 +67,20 @@ export async function turnOfRequest ({ runs, keepsRuns }: ChatRequest, vac: Vac,
   return run && { run, turn: Math.max(0, run.asked.findLastIndex((_asked, turn) => notesOf(run, turn).runId === runId)) }
 }
 
-/** Reads a turn of a run: what a reader with a cursor lacks, or the messages until now and what follows. */
-export async function followTurn (request: ChatRequest, wanted: Wanted, { run, turn }: { readonly run: Run, readonly turn: number }, fromStart = false): Promise<Followed> {
+/**
+ * Reads a turn of a run: what a reader with a cursor lacks, or the messages until now and what follows.
+ * @param offset the cursor of a reader that begins at the first event without it
+ */
+export async function followTurn (request: ChatRequest, wanted: Wanted, { run, turn }: { readonly run: Run, readonly turn: number }, offset?: string): Promise<Followed> {
   const { vac, input } = wanted
   const { threadId = wanted.threadId, callsTools = false } = notesOf(run, turn)
   const head: AnswerHead = { ...headOf(request, { ...wanted, threadId }), callsTools, id: turnIdOf({ id: run.id, turn }) }
-  const { 'last-event-id': eventId, 'x-run-id': isTanStack } = request.headers
+  const { 'last-event-id': eventId = offset, 'x-run-id': isTanStack } = request.headers
   const has = typeof eventId === 'string' ? readFrameId(eventId) : undefined
   const base = await messagesBefore(request, wanted, run, turn)
-  const writing: Writing = { base, has, comesBack: fromStart || isTanStack !== undefined }
+  const writing: Writing = { base, has, comesBack: offset !== undefined || isTanStack !== undefined }
   const frames = new AnswerFrames(head, writing)
-  if (has !== undefined || fromStart) return { vac, id: run.id, after: 0, turn, format: frames.format }
+  if (has !== undefined || offset !== undefined) return { vac, id: run.id, after: 0, turn, format: frames.format }
   const after = await frames.skip(async add => await request.runs.replay({ id: run.id, turn }, add), input)
   return { vac, id: run.id, after, turn, format: { ...frames.format, isLatest: false } }
 }
@@ -92,7 +101,8 @@ function messagesOf (request: ChatRequest, wanted: Wanted, turns: readonly Conve
   return turns.flatMap(turn => turnMessages(turn, head))
 }
 
-async function conversationOf ({ conversations, keepsConversations }: ChatRequest, vac: Vac, id: string, before?: string): Promise<Conversation | undefined> {
+/** A thread with its latest turns; undefined where the caller has none. */
+export async function conversationOf ({ conversations, keepsConversations }: ChatRequest, vac: Vac, id: string, before?: string): Promise<Conversation | undefined> {
   return keepsConversations ? await found(conversations.get(vac.name, id, before)) : undefined
 }
 
