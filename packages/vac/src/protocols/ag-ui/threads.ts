@@ -53,17 +53,17 @@ export function headOf ({ cite }: ChatRequest, { vac, threadId, runId, is1, ques
 }
 
 /** The latest run of a thread, with what was asked. */
-export async function latestRun ({ runs, keepsRuns }: ChatRequest, vac: Vac, threadId: string): Promise<Run | undefined> {
-  const latest = keepsRuns ? await runs.latest(vac.name, threadId) : undefined
-  return latest && await runs.find(vac.name, latest.run.id)
+export async function latestRun (request: ChatRequest, vac: Vac, threadId: string): Promise<Run | undefined> {
+  const latest = request.keepsRuns ? await request.runs.latest(vac.name, threadId) : undefined
+  return latest && await request.runs.find(vac.name, latest.run.id)
 }
 
 /** The turn that a request with this id has asked for. @param latest the latest run of its thread */
-export async function turnOfRequest ({ runs, keepsRuns }: ChatRequest, vac: Vac, runId: string, latest: Run | undefined): Promise<{ readonly run: Run, readonly turn: number } | undefined> {
+export async function turnOfRequest (request: ChatRequest, vac: Vac, runId: string, latest: Run | undefined): Promise<{ readonly run: Run, readonly turn: number } | undefined> {
   // one that answers a question is a turn of the run that has asked
   const answered = latest === undefined ? -1 : latest.asked.findLastIndex((_asked, turn) => notesOf(latest, turn).runId === runId)
   if (latest !== undefined && answered !== -1) return { run: latest, turn: answered }
-  const run = keepsRuns ? await runs.named(vac.name, runId) : undefined
+  const run = request.keepsRuns ? await request.runs.named(vac.name, runId) : undefined
   return run && { run, turn: Math.max(0, run.asked.findLastIndex((_asked, turn) => notesOf(run, turn).runId === runId)) }
 }
 
@@ -102,8 +102,8 @@ function messagesOf (request: ChatRequest, wanted: Wanted, turns: readonly Conve
 }
 
 /** A thread with its latest turns; undefined where the caller has none. */
-export async function conversationOf ({ conversations, keepsConversations }: ChatRequest, vac: Vac, id: string, before?: string): Promise<Conversation | undefined> {
-  return keepsConversations ? await found(conversations.get(vac.name, id, before)) : undefined
+export async function conversationOf (request: ChatRequest, vac: Vac, id: string, before?: string): Promise<Conversation | undefined> {
+  return request.keepsConversations ? await found(request.conversations.get(vac.name, id, before)) : undefined
 }
 
 /** Undefined for a conversation that its caller does not have. */
