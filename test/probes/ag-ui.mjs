@@ -7,7 +7,8 @@ const piecesOf = body => dataOf(body).map(({ type, delta }) => type === 'TEXT_ME
 
 /** The step of an event; nothing for any other event. */
 function stepsOf ({ type, toolCallId, toolCallName, delta, content, name, value, metadata }) {
-  const [tool, server] = toolCallName?.split('__').reverse() ?? []
+  const server = metadata?.server
+  const tool = server === undefined ? toolCallName : toolCallName?.slice(server.length + 2)
   const id = toolCallId?.split(':').slice(1).join(':')
   if (type === 'TOOL_CALL_START') return [{ tool_call: { id, name: tool, server } }]
   if (type === 'TOOL_CALL_ARGS') return [{ input: JSON.parse(delta) }]

@@ -74,7 +74,7 @@ export class AnswerEvents {
     progress: content => [{ type: 'ACTIVITY_SNAPSHOT', messageId: `${this.#head.id}:progress`, activityType: 'polyvac.progress', content }],
     tool_call: ({ tool_call: { id, name, server, input } }) => {
       const toolCallId = this.#callId(id)
-      return [...this.#close(), ...callEvents(toolCallId, server === undefined ? name : `${server}__${name}`, JSON.stringify(input ?? {}))]
+      return [...this.#close(), ...callEvents(toolCallId, server === undefined ? name : `${server}__${name}`, JSON.stringify(input ?? {}), server)]
     },
     tool_result: ({ tool_result: { id, state, output, error, duration_ms: ms } }) => {
       const toolCallId = this.#callId(id)
@@ -181,9 +181,9 @@ export function cancelled ({ threadId, runId, is1 }: Pick<AnswerHead, 'threadId'
 
 function closing (message: string): AgUiEvent { return { type: 'RUN_ERROR', message, code: 'SERVICE_CLOSING' } }
 
-function callEvents (toolCallId: string, toolCallName: string, args: string): AgUiEvent[] {
+function callEvents (toolCallId: string, toolCallName: string, args: string, server?: string): AgUiEvent[] {
   return [
-    { type: 'TOOL_CALL_START', toolCallId, toolCallName },
+    { type: 'TOOL_CALL_START', toolCallId, toolCallName, ...server !== undefined && { metadata: { server } } },
     ...args === '' ? [] : [{ type: 'TOOL_CALL_ARGS', toolCallId, delta: args }],
     { type: 'TOOL_CALL_END', toolCallId }
   ]
