@@ -126,6 +126,11 @@ export const limits = {
     ['Time for the last event when the application closes', 'core: CLOSE_GRACE_MS', 'ms', 'The socket is destroyed.'],
     ['Time for answers in progress after SIGTERM', 'apps: graceSeconds', 's', 'They are aborted. Set it with `--grace`.']
   ],
+  'AG-UI': [
+    ['Id of a thread and of a run', 'vac: MAX_AG_UI_ID', 'characters', '400.'],
+    ['A passage of a source in the metadata of a message', 'vac: MAX_PASSAGE_CHARS', 'characters', 'The rest is left out; `result` of RUN_FINISHED has it.'],
+    ['Time that an answer goes on without a reader', 'vac: UNREAD_TIMEOUT', 's', 'It is cancelled.']
+  ],
   Responses: [
     ['Items of an input', 'vac: MAX_ITEMS', 'items', '400.'],
     ['Earlier responses that are read for a new one and for its input items', 'vac: MAX_EARLIER', 'responses', 'Those before them are left out. More references to items in one request are refused.'],

@@ -45,6 +45,7 @@ const IN_CONVERSATION: Readonly<Record<string, (body: Json, id: string) => Json>
   direct: (body, id) => ({ ...body, conversation_id: id }),
   openai: (body, id) => ({ ...body, conversation_id: id }),
   responses: (body, id) => ({ ...body, conversation: id }),
+  ag_ui: (body, id) => ({ ...body, threadId: id }),
   a2a ({ params, ...body }, id) {
     const given = params ?? body
     const named = given.message === undefined ? { ...given, contextId: id } : { ...given, message: { ...given.message, contextId: id } }
@@ -280,11 +281,11 @@ test('the tasks of a context of an earlier version become its conversation', asy
   t.match((await read(app, 'early')).json(), { turns: [{ question: 'old', answer: ' > old' }, { question: 'new 0' }, { question: 'new 1' }] })
 })
 
-test('without conversations a context of A2A has the turns of its tasks, and the other protocols refuse an id', async t => {
+test('without conversations a context of A2A has the turns of its tasks, and other protocols refuse an id that they need not have', async t => {
   const { app } = await serve(t, { keeps: false })
   for (const { what, name, ask, probe } of FORMS) {
     const response = await ask(app, 'two', 'c')
-    if (name === 'a2a') t.match(says(response, probe), /> two/, what)
+    if (['a2a', 'ag_ui'].includes(name)) t.match(says(response, probe), /> two/, what)
     else t.match(response.body, /CONVERSATIONS_NOT_KEPT|conversations are not kept/, what)
   }
   const id = await begin(app, 'one')

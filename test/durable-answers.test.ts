@@ -244,9 +244,9 @@ interface Behaviour {
 const FORMS: ReturnType<typeof forms> = [...forms(), ['responses: events, not kept', (input, model) => ({ path: '/openai/v1/responses', body: { model, input, stream: true, store: false }, headers: {} }), PROBES.responses]]
 
 /** What must happen in each form of each protocol when its reader leaves, and when a second question comes. */
-function tableOf (what: string, { isTask = false }: Probe): Behaviour {
+function tableOf (what: string, { isTask = false, goesOn = false }: Probe): Behaviour {
   return {
-    graceMs: what === 'responses: events' ? GRACE_MS : isTask ? undefined : 0,
+    graceMs: what === 'responses: events' ? GRACE_MS : isTask || goesOn ? undefined : 0,
     second: what.split(':')[0]! in CONVERSATION && !what.endsWith('not kept') ? 'refused' : 'beside'
   }
 }

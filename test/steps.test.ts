@@ -54,8 +54,10 @@ async function serve (t: Test, streamInterpreter: Interpreter = agent, isOpen = 
   return app
 }
 
-/** Responses have steps without an ask, as texts: no more than names. */
+/** Responses have steps as texts: no more than names. */
 const isTold = (what: string): boolean => what.startsWith('responses')
+/** Protocols of front ends have steps without an ask. */
+const isAlways = (what: string): boolean => isTold(what) || what.startsWith('ag_ui')
 
 /** Whether a form of a protocol shows calls of tools to a caller who may see them. */
 function showsTools (what: string, asked: boolean): boolean {
@@ -63,7 +65,7 @@ function showsTools (what: string, asked: boolean): boolean {
   if (what.startsWith('direct')) return what !== 'direct: text'
   // progress needs a token, which the request without the ask has only where it streams
   if (what.startsWith('mcp')) return asked || what === 'mcp: vac_stream'
-  if (isTold(what)) return true
+  if (isAlways(what)) return true
   return /subscribe|stream/i.test(what)
 }
 
@@ -101,7 +103,7 @@ test('inputs, outputs and errors of tools leave only where the configuration and
     for (const vac of Object.keys(CONFIG) as Array<keyof typeof CONFIG>) {
       for (const asked of [false, true]) {
         for (const authorization of Object.keys(CALLERS)) {
-          check(t, await ask(app, form, vac, asked, { authorization }), expected(vac, asked || isTold(form[0]), authorization === 'admin'), showsTools(form[0], asked))
+          check(t, await ask(app, form, vac, asked, { authorization }), expected(vac, asked || isAlways(form[0]), authorization === 'admin'), showsTools(form[0], asked))
         }
       }
     }
@@ -122,7 +124,7 @@ test('reasoning comes where it is asked for', async t => {
   for (const form of forms()) {
     for (const asked of [false, true]) {
       const { body, what, probe } = await ask(app, form, 'plain', asked, { authorization: 'user' })
-      const isShown = (asked || isTold(form[0])) && (form[0].startsWith('openai') || showsTools(form[0], true))
+      const isShown = (asked || isAlways(form[0])) && (form[0].startsWith('openai') || showsTools(form[0], true))
       t.strictSame(probe.stepsOf(body).filter(step => 'reasoning' in step), isShown ? [{ reasoning: 'a thought' }] : [], what)
     }
   }

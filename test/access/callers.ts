@@ -86,6 +86,9 @@ export const THINGS = {
   /** A conversation under an id that alice made: other owners have others under the same id. */
   namedConversation: { isOwned: true, scopes: OF_VAC },
   runKey: { isOwned: true, isMade: true, scopes: OF_VAC },
+  /** A run of AG-UI under the id of its client, and the question of one that waits. */
+  namedRun: { isOwned: true, isMade: true, scopes: OF_VAC },
+  interrupt: { isOwned: true, scopes: OF_VAC },
   call: { isOwned: true, isMade: true, scopes: OF_VAC },
   session: { isOwned: true, isMade: true },
   sseSession: { isOwned: true, isMade: true },

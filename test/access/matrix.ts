@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CALLERS, expected, twinOf, type Caller } from './callers.js'
 import { nameOf, STATES, type Row, type State } from './row.js'
+import { agUiRows } from './rows/ag-ui.js'
 import { gatewayRows } from './rows/gateway.js'
 import { httpRows } from './rows/http.js'
 import { a2aRows } from './rows/a2a.js'
@@ -11,7 +12,7 @@ import { runRows } from './rows/runs.js'
 import { shown, type Seen, type Wire } from './send.js'
 import type { Target, World } from './world.js'
 
-export const ROWS: readonly Row[] = [...httpRows, ...runRows, ...responseRows, ...conversationRows, ...gatewayRows, ...a2aRows, ...mcpRows]
+export const ROWS: readonly Row[] = [...httpRows, ...runRows, ...responseRows, ...agUiRows, ...conversationRows, ...gatewayRows, ...a2aRows, ...mcpRows]
 
 /** One row for one caller in one state: what is wrong, or nothing. */
 export interface Cell { readonly name: string, readonly protocol: string, readonly problem: string | undefined }

@@ -114,6 +114,15 @@ export class World {
         await this.#ask({ user_input: 'hello', background: true }, { 'idempotency-key': key })
         return target(key)
       }
+      case 'namedRun': {
+        const { runId, text } = await this.#askAgUi(QUESTIONS.completed)
+        return target(runId, {}, async () => text)
+      }
+      case 'interrupt': {
+        const { threadId, text } = await this.#askAgUi(QUESTIONS['input-required'])
+        const [, id] = /"interrupts":\[\{"id":"([^"]+)"/.exec(text) ?? []
+        return target(id, { thread: threadId }, async () => (await this.#json({ method: 'GET', path: `/vac/${VAC}/runs/${id}` })))
+      }
       case 'session': {
         const id = await this.#openSession(revision, this.#alice)
         const headers = { ...BOTH, 'mcp-session-id': id, 'mcp-protocol-version': revision }
@@ -170,6 +179,12 @@ export class World {
     const read = async (path: string): Promise<Json> => await this.#json({ method: 'GET', path: `/vac/${VAC}/${path}` })
     await until(async () => (await read(`runs/${run}`)).state === 'completed', 'a run is completed')
     return target(id, { item: `msg_${run.replaceAll('-', '')}00iffff` }, async () => await read(`conversations/${id}`))
+  }
+
+  async #askAgUi (content: string): Promise<{ readonly threadId: string, readonly runId: string, readonly text: string }> {
+    const [threadId, runId] = [randomUUID(), randomUUID()]
+    const { text } = await this.#send({ path: `/ag-ui/${VAC}`, body: { threadId, runId, messages: [{ id: randomUUID(), role: 'user', content }] } })
+    return { threadId, runId, text }
   }
 
   async #ask (question: Json, headers: Sent['headers'] = {}): Promise<Json> {

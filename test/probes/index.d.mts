@@ -14,6 +14,8 @@ export interface Probe {
   readonly isTask?: boolean
   /** Whether an answer is a run where the service keeps answers. */
   readonly isKept?: boolean
+  /** Whether such an answer goes on for long when its reader leaves. */
+  readonly goesOn?: boolean
   /** A question to a VAC whose answer comes whole, by the form of the answer. */
   readonly ask: Readonly<Record<string, Ask>>
   /** The same with a stream as the answer. */
@@ -32,7 +34,7 @@ export interface Probe {
   usageOf (body: string): unknown
 }
 
-export const PROBES: Readonly<Record<'direct' | 'openai' | 'responses' | 'a2a' | 'mcp', Probe>>
+export const PROBES: Readonly<Record<'direct' | 'openai' | 'responses' | 'ag_ui' | 'a2a' | 'mcp', Probe>>
 
 /** The names of the protocols of the plugin of VACs, of which some are off by default. */
 export const VAC_PROTOCOLS: readonly ProtocolName[]

@@ -135,7 +135,8 @@ test('service.protocols switches protocols off, which answer 501 in their format
   const response = { method: 'POST', url: '/openai/v1/responses', payload: { model: 'a', input: 'x' } } as const
 
   const withoutOpenai = await hostWith({ openai: false, responses: false, direct: true })
-  t.strictSame(withoutOpenai.polyvac.vacProtocols, ['direct'])
+  t.strictSame(withoutOpenai.polyvac.vacProtocols, ['direct', 'ag_ui'])
+  t.equal((await withoutOpenai.inject('/ag-ui/info')).json().agents.a.name, 'a')
   t.equal((await withoutOpenai.inject(direct)).statusCode, 200)
   const message = 'openai not enabled: set service.protocols.openai'
   for (const request of [openai, { ...openai, url: '/openai/v1/chat/completions/a' }, '/openai/v1/models', '/openai/v1/models/a'] as const) {
@@ -166,12 +167,18 @@ test('service.protocols switches protocols off, which answer 501 in their format
     t.match((await app.inject({ url: '/', headers: { accept: 'text/html' } })).body, /OPENAI_BASE_URL/)
     t.ok('/openai/v1/responses/{response_id}/cancel' in (await app.inject('/openapi.json')).json().paths)
   }
+  const withoutAgUi = await hostWith({ ag_ui: false })
+  for (const request of ['/ag-ui/info', '/ag-ui/a?threadId=t', ...['/ag-ui', '/ag-ui/a', '/ag-ui/agent/a/run', '/ag-ui/agent/a/connect', '/ag-ui/agent/a/stop/t'].map(url => ({ method: 'POST', url, payload: {} } as const))]) {
+    const refused = await withoutAgUi.inject(request)
+    t.match([refused.statusCode, refused.json()], [501, { error: { code: 'PROTOCOL_NOT_ENABLED', message: 'ag_ui not enabled: set service.protocols.ag_ui' } }])
+  }
   t.notMatch((await withoutDirect.inject({ url: '/', headers: { accept: 'text/html' } })).body, /\/vac\//)
   t.match((await (await hostWith({ openai: {} })).inject(openai)).statusCode, 200)
 
   for (const [protocols, problem] of [
-    [{ opnai: true }, /service\.protocols: there is no protocol "opnai"; did you mean "openai"\?/], [{ toString: false }, /no protocol "toString"; there are: direct, openai, responses/],
-    [{ openai: { keep_alive: -1 } }, /service\.protocols: openai\/keep_alive: expected number/], [{ direct: { keep_alive: '7' } }, /direct\/keep_alive/], [{ direct: { version: 6 } }, /direct\/version/]
+    [{ opnai: true }, /service\.protocols: there is no protocol "opnai"; did you mean "openai"\?/], [{ toString: false }, /no protocol "toString"; there are: direct, openai, responses, ag_ui/],
+    [{ openai: { keep_alive: -1 } }, /service\.protocols: openai\/keep_alive: expected number/], [{ direct: { keep_alive: '7' } }, /direct\/keep_alive/], [{ direct: { version: 6 } }, /direct\/version/],
+    [{ ag_ui: { questions: 'card' } }, /ag_ui\/questions/], [{ ag_ui: { unread_timeout: 0 } }, /ag_ui\/unread_timeout/]
   ] as const) await t.rejects(async () => await createHost({ config: service(protocols) }), { code: 'HOST_OPTIONS', message: problem })
   for (const protocols of [null, [], 'openai', { openai: null }, { openai: 1 }, { openai: [] }]) t.throws(() => service(protocols as object), { code: 'CONFIG_INVALID' }, JSON.stringify(protocols))
   await t.rejects(async () => await createHost({ vacs: ['a'], protocols: ['openai'] as never }), { code: 'HOST_OPTIONS', message: /protocols must be what `service.protocols`/ })

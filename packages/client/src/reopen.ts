@@ -8,7 +8,7 @@ const MIN_PAUSE_MS = 250
 const MAX_PAUSE_MS = 10_000
 
 /** Failures after which a run goes on: of the network, of a replica that ends, of a proxy or of a limit. */
-const PASSING = new Set<unknown>(['SERVICE_UNREACHABLE', 'STREAM_CUT', 'SHUTTING_DOWN', 408, 429, 502, 503, 504])
+const PASSING = new Set<unknown>(['SERVICE_UNREACHABLE', 'STREAM_CUT', 'SHUTTING_DOWN', 'SERVICE_CLOSING', 408, 429, 502, 503, 504])
 
 /**
  * The updates of a run over as many connections as it takes. `open` goes on after the cursor of the last update.

@@ -57,15 +57,17 @@ export interface CallerRuns {
   get (vac: string | undefined, id: string): Promise<Run>
   /** The same; undefined where it does not exist. */
   find (vac: string | undefined, id: string): Promise<Run | undefined>
+  /** The run of a `runKey` of this protocol; undefined where the caller has none. */
+  named (vac: string, runKey: string): Promise<Run | undefined>
   /** The latest run of a conversation, or the run with this id, without its answer; undefined: there is neither. */
   latest (vac: string, id: string): Promise<LatestRun | undefined>
   cancel (vac: string | undefined, id: string): Promise<Run>
   delete (vac: string | undefined, id: string): Promise<void>
   /**
-   * Calls `add` with what a turn of a run has said until now, piece by piece as its log has it. Resolves to how the run
-   * failed; undefined where it has not.
+   * Calls `add` with what a turn of a run has said until now, piece by piece as its log has it, with the number of
+   * the last event of each piece. Resolves to how the run failed; undefined where it has not.
    */
-  replay (run: RunTurn, add: (item: Chunk | Restart) => void): Promise<Failure | undefined>
+  replay (run: RunTurn, add: (item: Chunk | Restart, seq: number) => void): Promise<Failure | undefined>
 }
 
 /** The text begins anew, after a crash. */

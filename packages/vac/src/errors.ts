@@ -12,6 +12,8 @@ export const NoSuchConversationError = createError<[string]>('CONVERSATION_NOT_F
   'Conversation with id %s not found; this caller has none with this id, or the store has deleted it', 404)
 export const NoSuchItemError = createError<[string]>('ITEM_NOT_FOUND',
   'Item with id %s not found; send the item itself', 404)
+export const InterruptNotOpenError = createError('INTERRUPT_NOT_OPEN',
+  'this interrupt is not open in this thread: it was answered or cancelled, or the store has deleted its run; ask the question again without `resume`', 409)
 export const SourceNotFoundError = createError('SOURCE_NOT_FOUND',
   'the address names no passage that this service can show: it may have expired, or its document was changed or removed; ask the VAC again for a new address', 404)
 export const InvalidOptionsError = createError<[string]>('VAC_PLUGIN_OPTIONS', '%s', 500)

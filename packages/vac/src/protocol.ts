@@ -73,11 +73,16 @@ interface AskHead<Schema extends RouteSchema> extends RouteHead<Schema> {
  */
 export type ProtocolRoute =
   | ReadHead<RouteSchema> & { read (request: ChatRequest): Body | Promise<Body> }
-  | AskHead<RouteSchema> & { ask (request: ChatRequest): Asked | Promise<Asked> }
-  | AskHead<RouteSchema> & { follow (request: ChatRequest): Followed | Promise<Followed | WholeBody | undefined> }
+  | AskHead<RouteSchema> & { ask (request: ChatRequest): AskReply | Promise<AskReply> }
+  | AskHead<RouteSchema> & { follow (request: ChatRequest): FollowReply | Promise<FollowReply> }
   | RouteHead<RouteSchema> & { search (request: ChatRequest): Searched }
 
-/** The answer of a route that follows where its request asks for it. Undefined: 204. */
+/** What a route that asks does: it asks, it reads a run that is there already, or it answers without a VAC. */
+export type AskReply = Asked | Followed | BodyWithHeaders
+/** The same for a route that follows. Undefined: 204. */
+export type FollowReply = Followed | WholeBody | BodyWithHeaders | undefined
+
+/** The answer of a route that follows where its request asks for it. */
 export interface WholeBody { readonly body: object }
 
 /** Undefined: 204, without a body. */
@@ -173,7 +178,7 @@ export interface Followed {
   readonly id: string
   /** The number of the last event that the reader has; 0 for none. */
   readonly after: number
-  /** Only this turn, from its beginning. */
+  /** Only this turn. */
   readonly turn?: number | undefined
   readonly format: StreamFormat
 }
@@ -193,7 +198,7 @@ export interface StreamFormat {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /**
    * The text of a chunk, a large one in pieces; an empty text skips it. The last chunk is the Answer.
-   * @param seq the cursor of a run that is followed
+   * @param seq the cursor of a run that is followed, or that begins with the text that stands now
    */
   readonly encode: (chunk: Chunk, seq?: number) => Text
   /**
@@ -241,13 +246,13 @@ export function readRoute<const Schema extends RouteSchema> (
 
 /** A route that reads a run from its beginning or from a cursor. */
 export function followRoute<const Schema extends RouteSchema> (
-  route: AskHead<Schema> & { follow (request: ChatRequest<Schema>): Followed | Promise<Followed | WholeBody | undefined> }): ProtocolRoute {
+  route: AskHead<Schema> & { follow (request: ChatRequest<Schema>): FollowReply | Promise<FollowReply> }): ProtocolRoute {
   return route as ProtocolRoute
 }
 
 /** A route that asks a VAC. */
 export function askRoute<const Schema extends RouteSchema> (
-  route: AskHead<Schema> & { ask (request: ChatRequest<Schema>): Asked | Promise<Asked> }): ProtocolRoute {
+  route: AskHead<Schema> & { ask (request: ChatRequest<Schema>): AskReply | Promise<AskReply> }): ProtocolRoute {
   return route as ProtocolRoute
 }
 

@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { createVacs, type Interpreter } from '@polyvac/core'
 import { PROTOCOLS, protocolPlugin, vacPlugin, type ChatProtocol } from '../src/index.js'
 import { pluginOf } from '../src/plugin.js'
+import { agUiPlugin } from '../src/plugins/ag-ui.js'
 import { directPlugin } from '../src/plugins/direct.js'
 import { openaiPlugin } from '../src/plugins/openai.js'
 import { responsesPlugin } from '../src/plugins/responses.js'
@@ -25,7 +26,7 @@ async function serve (streamInterpreter: Interpreter, options: object = {}, logg
 
 test('each protocol of the table has a probe', t => {
   for (const [name, probe] of Object.entries(probes)) {
-    t.ok(probe !== undefined && Object.keys(probe.ask).length > 0, `test/probes has none for ${name}`)
+    t.ok(probe !== undefined && Object.keys({ ...probe.ask, ...probe.stream }).length > 0, `test/probes has none for ${name}`)
     t.equal(TABLE[name]?.name, name)
   }
   t.end()
@@ -111,7 +112,7 @@ test('a client that disconnects aborts the interpreter, and the end of the appli
     const other = await open(app, path, body, headers)
     await until(() => begun === 2, `${what}: the next call has begun`)
     await app.close()
-    t.match(String(probe.errorOf(await text(await other.response))?.code), /SHUTTING_DOWN/i, what)
+    t.match(String(probe.errorOf(await text(await other.response))?.code), /SHUTTING_DOWN|SERVICE_CLOSING/i, what)
   }
 })
 
@@ -124,7 +125,7 @@ test('keep_alive of each protocol sends comments or events in its event streams,
       if (!what.endsWith('events')) continue
       const { body: sent } = await app.inject({ method: 'POST', url: path, payload: body, headers })
       // readers of responses do not see comments: they get the last state again
-      t.equal(/^: keep-alive\n/.test(sent) || (sent.match(/^event: response.in_progress$/gm) ?? []).length > 1, isSent, `${what}, ${keepAlive}`)
+      t.equal(/^: keep-alive\n/m.test(sent) || (sent.match(/^event: response.in_progress$/gm) ?? []).length > 1, isSent, `${what}, ${keepAlive}`)
     }
   }
 })
@@ -160,6 +161,7 @@ test('protocols are chosen by name, with options, and mistakes are named', async
   t.equal(await routesOf(vacPlugin as never, { protocols: ['direct'] }), await routesOf(directPlugin as never, { keep_alive: 3 }))
   t.equal(await routesOf(vacPlugin as never, { protocols: ['openai'] }), await routesOf(openaiPlugin as never, {}))
   t.equal(await routesOf(vacPlugin as never, { protocols: ['responses'] }), await routesOf(responsesPlugin as never, {}))
+  t.equal(await routesOf(vacPlugin as never, { protocols: ['ag_ui'] }), await routesOf(agUiPlugin as never, {}))
   for (const [plugin, options, message] of [
     [vacPlugin, { protocols: ['opnai'] }, /no protocol "opnai"; did you mean "openai"/], [vacPlugin, { protocols: ['__proto__'] }, /no protocol "__proto__"/], [vacPlugin, { protocols: [7] }, /no protocol "7"/],
     [vacPlugin, { protocols: ['direct', 'direct'] }, /direct is in the list twice/], [vacPlugin, { protocols: ['direct'], openai: false }, /not both/],

@@ -44,6 +44,7 @@ function openedLater (open: () => Promise<OwnRuns>, keeps: boolean): OwnRuns {
     start: async (...args) => await (await opened()).start(...args),
     get: async (...args) => await (await opened()).get(...args),
     list: async (...args) => await (await opened()).list(...args),
+    named: async (...args) => await (await opened()).named(...args),
     latest: async (...args) => await (await opened()).latest(...args),
     noteEnd: async (...args) => { await (await opened()).noteEnd(...args) },
     async * follow (...args) { yield * (await opened()).follow(...args) },

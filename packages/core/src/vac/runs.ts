@@ -91,7 +91,7 @@ export interface RunTurn { readonly id: string, readonly turn: number }
 
 /** How a run is read. */
 export interface RunReading {
-  /** Only this turn, which is read from its beginning: `after` is 0. Default: the first one that ends later. */
+  /** Only this turn. Default: the first one that ends later. */
   readonly turn?: number | undefined
   /** Gives each piece of text as the log has it, instead of joining what is there already. */
   readonly isExact?: boolean | undefined
@@ -139,6 +139,11 @@ export interface Runs {
   start (caller: RunCaller, run: NewRun): Promise<StartedRun>
   /** @param vac the name of its VAC; undefined for any that the caller may use, also below */
   get (caller: RunCaller, vac: string | undefined, id: string): Promise<Run>
+  /**
+   * The run of a key that is its id, of a question of a protocol. Undefined also for callers without an identity, whose
+   * keys any other one could name.
+   */
+  named (caller: RunCaller, vac: string, protocol: string, key: string): Promise<Run | undefined>
   /** The latest run of a conversation, or the run with this id, without its answer; undefined: there is neither. */
   latest (caller: RunCaller, vac: string, id: string): Promise<LatestRun | undefined>
   /** Notes that a reader has got the end of a run, or its question. */

@@ -131,6 +131,7 @@ class StoredRuns implements OwnRuns {
       contextId: place?.conversation === run.conversation ? run.conversation : undefined,
       metadata: { ...metadata, ...trace },
       queue: QUEUE,
+      id: key?.isId === true && hasIdentity(caller) ? namedId(caller, run.protocol, key.name) : undefined,
       idempotencyKey: key === undefined ? undefined : idempotencyKeyOf(caller, run.protocol, key),
       isNamedByKey: key?.isId,
       turn: keeps && place !== undefined ? turnAt(place) : undefined
@@ -238,6 +239,13 @@ class StoredRuns implements OwnRuns {
     return { runs: page.tasks.map(task => ({ ...viewRun(task), answer: undefined, asked: [] })), nextCursor: page.nextCursor }
   }
 
+  async named (caller: RunCaller, vac: string, protocol: string, key: string): Promise<Run | undefined> {
+    const task = hasIdentity(caller) ? await this.#callers.get(caller.principal, namedId(caller, protocol, key)) : undefined
+    if (task === undefined || task.skill !== skillOf(vac)) return undefined
+    noteReader(this.#tasks, task)()
+    return viewRun(task)
+  }
+
   async latest (caller: RunCaller, vac: string, name: string): Promise<LatestRun | undefined> {
     const task = await this.#latestIn(caller, vac, name) ?? await this.#callers.get(caller.principal, name)
     if (task === undefined || task.skill !== skillOf(vac)) return undefined
@@ -316,8 +324,19 @@ function keyOf ({ principal }: RunCaller): string {
  * Unknown callers share one owner: their keys count only with the same request, so that none shows to another one.
  */
 function idempotencyKeyOf ({ principal, isLocal }: RunCaller, protocol: string, { name, request }: NonNullable<NewRun['key']>): string {
-  const bound = principal === undefined && !isLocal ? JSON.stringify(request) : ''
+  const bound = hasIdentity({ principal, isLocal }) ? '' : JSON.stringify(request)
   return createHash('sha256').update(JSON.stringify([protocol, accessKey(principal), name, bound])).digest('base64url')
+}
+
+/** Whether what a caller names is its own: unknown callers on other machines share one owner. */
+function hasIdentity ({ principal, isLocal }: Pick<RunCaller, 'principal' | 'isLocal'>): boolean {
+  return principal !== undefined || isLocal
+}
+
+/** The id of the run of a key that is its id, so that the run is found by the key. */
+function namedId (caller: RunCaller, protocol: string, name: string): string {
+  const digits = createHash('sha256').update(JSON.stringify([keyOf(caller), idempotencyKeyOf(caller, protocol, { name, request: undefined })])).digest('hex')
+  return digits.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 /** Counts a run in progress: its texts are in memory twice, in the record and in what the interpreter gets. */

@@ -27,10 +27,10 @@ export async function * runItems (store: TaskStore, task: TaskHead, { after, sig
   let hasText = after > 0
   /** Undefined while the run has one attempt: then what readers have is the text of the log. */
   let sent: SentText | undefined
-  /** The turn of the log. */
-  let current = -1
   // what readers have after a crash depends on the whole log
   const from = task.attempt > 0 || task.turn > 0 ? 0 : after
+  /** The turn of the log. */
+  let current = from > 0 ? 0 : -1
   const begin = isLatest && task.attempt > 0 ? await lastRestart(store, task, turn, signal) : 0
   for await (const event of store.events(owner, id, { after: from, signal })) {
     if (isTurnOver()) await yieldToEventLoop()

@@ -31,12 +31,13 @@ export function callerRuns (served: Served, request: FastifyRequest): CallerRuns
         throw err
       }
     },
+    named: async (vac, key) => await runs.named(caller, vac, served.protocol.name, key),
     latest: async (vac, id) => await runs.latest(caller, vac, id),
     cancel: async (vac, id) => await runs.cancel(caller, vac, id),
     delete: async (vac, id) => { await runs.delete(caller, vac, id) },
     async replay ({ id, turn }, add) {
       try {
-        for await (const item of runs.follow(caller, undefined, id, 0, NEVER, { turn, isExact: true, isSnapshot: true })) add('restart' in item ? item : item.chunk)
+        for await (const item of runs.follow(caller, undefined, id, 0, NEVER, { turn, isExact: true, isSnapshot: true })) add('restart' in item ? item : item.chunk, item.seq)
       } catch (err) {
         // its error has been logged when it failed
         if ((await runs.get(caller, undefined, id)).error === undefined) throw err

@@ -1,6 +1,6 @@
 import { labelRoutes, passErrors, streamRoute } from '@polyvac/core/plugin'
-import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { BodyWithHeaders, type ProtocolRoute } from '../protocol.js'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import { BodyWithHeaders, type AskReply, type FollowReply, type ProtocolRoute } from '../protocol.js'
 import { followRun } from './durable-answer.js'
 import { failureHandler } from './failures.js'
 import { meterAnswer } from './metered-answer.js'
@@ -71,16 +71,18 @@ function handlerOf (served: Served, route: ProtocolRoute): RouteHandlerMethod {
       return body.body
     }
   }
-  if ('follow' in route) {
-    return async (request, reply) => {
-      const followed = await route.follow(new ServedRequest(served, request))
-      if (followed === undefined) return reply.code(204).send()
-      return 'body' in followed ? followed.body : await followRun(served, request, reply, followed)
-    }
-  }
+  if ('follow' in route) return async (request, reply) => await sendReply(served, request, reply, await route.follow(new ServedRequest(served, request)))
   if ('search' in route) return async (request, reply) => await searchVac(served, request, reply, route.search(new ServedRequest(served, request)))
   return async (request, reply) => {
     const asked = route.ask(new ServedRequest(served, request))
-    return await meterAnswer(served, request, reply, asked instanceof Promise ? await asked : asked)
+    return await sendReply(served, request, reply, asked instanceof Promise ? await asked : asked)
   }
+}
+
+async function sendReply (served: Served, request: FastifyRequest, reply: FastifyReply, given: AskReply | FollowReply): Promise<unknown> {
+  if (given === undefined) return reply.code(204).send()
+  if ('question' in given) return await meterAnswer(served, request, reply, given)
+  if ('format' in given) return await followRun(served, request, reply, given)
+  if (given instanceof BodyWithHeaders) reply.headers(given.headers)
+  return given.body
 }
