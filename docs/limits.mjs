@@ -140,6 +140,15 @@ export const limits = {
     ['Parts of the summaries of a response', 'vac: MAX_SUMMARY_PARTS', '', 'Further progress, calls and thoughts are left out.'],
     ['Text of progress in one of them', 'vac: MAX_SUMMARY_CHARS', 'characters', 'The rest is left out.']
   ],
+  'AI SDK': [
+    ['Messages of a request', 'vac: MAX_MESSAGES', 'messages', '400.'],
+    ['Time that an answer goes on without a reader', 'vac: UNREAD_TIMEOUT', 's', 'It is cancelled. Set it with `unread_timeout` of the protocol.'],
+    ['The passage of a source in a message', 'vac: MAX_PASSAGE_CHARS', 'characters', 'The rest is left out.'],
+    ['The metadata of a source in a message, as JSON', 'vac: MAX_METADATA_CHARS', 'characters', 'They are left out.'],
+    ['The passage of a citation in the text (`version: 7`)', 'vac: MAX_CITED_CHARS', 'characters', 'The rest is left out.'],
+    ['Earlier turns of one message that is read again', 'vac: MAX_BEFORE', 'turns', 'Those before them are left out.'],
+    ['Id of a message that goes on', 'vac: MAX_MESSAGE_ID_CHARS', 'characters', 'The answer is another message.']
+  ],
   'Worker threads': [
     ['Calls waiting for a thread', 'core: maxQueue', 'calls', '503 `VAC_BUSY`.'],
     ['Unread text from which a thread waits', 'core: UNREAD_HIGH_WATER_CHARS', 'characters', 'The thread sleeps until the reader has taken some.'],

@@ -126,16 +126,16 @@ export function forbiddenArrows (imports) {
 }
 
 /** The folders of protocols, and what their files may import besides one another. */
-const PROTOCOL = /^packages\/vac\/src\/(?:protocols\/[^/]+|openai)\//
+const PROTOCOL = /^packages\/vac\/src\/(?:protocols\/[^/]+|openai|chat)\//
 const FOR_PROTOCOLS = ['@polyvac/core', '@polyvac/core/protocol', '@sinclair/typebox', 'node:crypto', 'packages/vac/src/protocol.ts', 'packages/vac/src/errors.ts']
-/** What the protocols of OpenAI have in common. */
-const FOR_OPENAI = 'packages/vac/src/openai/'
+/** What the protocols of OpenAI have in common, and those of chats. */
+const SHARED = ['packages/vac/src/openai/', 'packages/vac/src/chat/']
 
 /** A protocol only computes: it knows neither Fastify, nor I/O, nor another protocol. */
 export function impureProtocols (imports) {
   return imports.flatMap(({ from, to }) => {
     const [folder] = PROTOCOL.exec(from) ?? []
-    if (folder === undefined || to.startsWith(folder) || to.startsWith(FOR_OPENAI) || FOR_PROTOCOLS.includes(to)) return []
+    if (folder === undefined || to.startsWith(folder) || SHARED.some(shared => to.startsWith(shared)) || FOR_PROTOCOLS.includes(to)) return []
     return [`${from}: a protocol may not import ${to}, but ${FOR_PROTOCOLS.join(', ')} and its own files`]
   })
 }

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { Run, RunTurn, Vac } from '@polyvac/core'
 import { InvalidRequestError, quoteName } from '@polyvac/core/protocol'
 import { NoPreviousResponseError, NoSuchItemError } from '../../errors.js'
+import { turnFile } from '../../chat/question-file.js'
 import { mayCallTools } from '../../openai/tool-calls.js'
 import type { Asked, ChatRequest, StreamFormat } from '../../protocol.js'
 import { ResponseWriter } from './frames.js'
 import { placeOfItem, responseId, runOfResponse } from './ids.js'
-import { questionOf, readInput, type InputEntry, type QuestionFile } from './input.js'
+import { questionOf, readInput, type InputEntry } from './input.js'
 import { checkParameters, echoOf } from './parameters.js'
 import type { ResponseHead, ResponseNotes } from './response.js'
 import type { ResponseRequest } from './schemas.js'
@@ -185,11 +186,6 @@ function checkOutputs (entries: readonly InputEntry[], chain: readonly Readonly<
 function parametersOf (body: ResponseRequest, { takes = [] }: Vac, items: readonly object[]): object {
   const { model: _model, input: _input, stream: _stream, store: _store, background: _background, previous_response_id: _previous, conversation: _conversation, ...parameters } = body
   return takes.length === 0 ? parameters : { ...parameters, input: items }
-}
-
-/** A file of the question as its turn keeps it. */
-function turnFile ({ filename = 'file', media_type: type = 'application/octet-stream', bytes, url }: QuestionFile): NonNullable<Asked['files']>[number] {
-  return { name: filename, media_type: type, ...bytes !== undefined && { bytes }, ...url !== undefined && { url } }
 }
 
 /** An item as the response keeps it: files remain with the question, whose interpreter has them. */

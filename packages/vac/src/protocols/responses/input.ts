@@ -1,14 +1,6 @@
 import { normaliseHistory, type ChatTurn } from '@polyvac/core'
 import { contentText, InvalidRequestError, isRecord, isRole } from '@polyvac/core/protocol'
-
-/** A file that came with the question, as interpreters get it in `extra.files`. */
-export interface QuestionFile {
-  readonly filename?: string
-  readonly media_type?: string
-  /** Its content in base64; without it, `url` is its address, which is not fetched. */
-  readonly bytes?: string
-  readonly url?: string
-}
+import { fileOfUrl, questionText, type QuestionFile } from '../../chat/question-file.js'
 
 export type Item = Readonly<Record<string, unknown>>
 
@@ -64,31 +56,17 @@ function filesOf (content: unknown, path: string, takes: readonly string[]): Que
   })
 }
 
-const DATA_URL = /^data:([^;,]*)(?:;[^;,]*)*?(;base64)?,/i
-
 function takenFile (source: unknown, name: unknown, { kind, part, path, takes }: { kind: string, part: Item, path: string, takes: readonly string[] }): QuestionFile {
   if (!takes.includes(kind)) throw invalid(path, `the interpreter of this VAC does not take ${kind} (${String(part.type)}); send text`)
   if (part.file_id !== undefined && part.file_id !== null) throw invalid(`${path}/file_id`, 'this service stores no uploaded files; send the content as a data URL')
   const url = isRecord(source) ? source.url : source
   if (typeof url !== 'string' || url === '') throw invalid(path, 'has no file; send it as a data URL, or its address')
   const filename = typeof name === 'string' ? { filename: name } : {}
-  const [head, type = '', isBase64] = DATA_URL.exec(url) ?? []
-  if (head !== undefined) {
-    const rest = url.slice(head.length)
-    const bytes = isBase64 === undefined ? Buffer.from(decodeText(rest, path)).toString('base64') : rest
-    return { ...filename, ...type !== '' && { media_type: type.toLowerCase() }, bytes }
-  }
-  if (/^https?:\/\//i.test(url)) return { ...filename, url }
+  const file = fileOfUrl(url)
+  if (file !== undefined) return { ...filename, ...file }
+  if (/^data:/i.test(url)) throw invalid(path, 'is not a valid data URL')
   if (kind === 'files' && part.file_data === url) return { ...filename, bytes: url }
   throw invalid(path, 'must be an http(s) or data URL')
-}
-
-function decodeText (text: string, path: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    throw invalid(path, 'is not a valid data URL')
-  }
 }
 
 /** The question of an input, with what is said before it. */
@@ -110,8 +88,7 @@ export function questionOf (entries: readonly InputEntry[]): InputQuestion {
   if (asked?.kind === 'message') {
     if (asked.text.trim() === '' && asked.files.length === 0) throw invalid('body/input', 'the last message of the user must not be blank')
     const files = entries.flatMap(entry => entry.kind === 'message' ? entry.files : [])
-    const question = asked.text.trim() === '' ? asked.files.map(({ filename, media_type: type }) => filename ?? type ?? 'a file').join('\n') : asked.text.trim()
-    return { question, history: turnsOf(rest), files }
+    return { question: questionText(asked.text, asked.files), history: turnsOf(rest), files }
   }
   const outputs = rest.flatMap(entry => entry.kind === 'output' ? [entry.text] : [])
   if (outputs.length === 0) throw invalid('body/input', 'needs a message of the user, or the output of a function')
