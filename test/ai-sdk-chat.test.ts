@@ -10,7 +10,7 @@ for (const { ai, version } of CLIENTS) {
     t.equal(chat.error, undefined)
     t.equal(chat.status, 'ready')
     t.equal(text(), 'You asked: one two')
-    const [{ response }] = requests as [{ response: Headers }]
+    const response = requests[0]!.response!
     t.equal(response.get('x-vercel-ai-ui-message-stream'), 'v1')
     t.match(response.get('content-type'), 'text/event-stream')
     t.equal(response.get('x-workflow-run-id'), last().id)

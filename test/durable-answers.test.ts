@@ -246,7 +246,8 @@ const FORMS: ReturnType<typeof forms> = [...forms(), ['responses: events, not ke
 /** What must happen in each form of each protocol when its reader leaves, and when a second question comes. */
 function tableOf (what: string, { isTask = false }: Probe): Behaviour {
   return {
-    graceMs: what === 'responses: events' ? GRACE_MS : isTask ? undefined : 0,
+    // an answer of a chat that has no reader is aborted after a quarter of an hour
+    graceMs: what === 'responses: events' ? GRACE_MS : isTask || what.startsWith('ai_sdk') ? undefined : 0,
     second: what.split(':')[0]! in CONVERSATION && !what.endsWith('not kept') ? 'refused' : 'beside'
   }
 }
