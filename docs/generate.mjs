@@ -86,7 +86,7 @@ const parts = {
   help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/polyvac/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
   'help: commands': commandTable,
   'routes: host': () => routesTable('host'),
-  'routes: vac': () => routesTable('vac', 'openai', 'responses', 'ag-ui'),
+  'routes: vac': () => routesTable('vac', 'openai', 'responses', 'ai-sdk', 'ag-ui'),
   'routes: a2a': () => routesTable('a2a'),
   'routes: mcp-server': () => routesTable('mcp-server'),
   'routes: mcp-gateway': () => routesTable('mcp-gateway')

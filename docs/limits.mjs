@@ -126,11 +126,6 @@ export const limits = {
     ['Time for the last event when the application closes', 'core: CLOSE_GRACE_MS', 'ms', 'The socket is destroyed.'],
     ['Time for answers in progress after SIGTERM', 'apps: graceSeconds', 's', 'They are aborted. Set it with `--grace`.']
   ],
-  'AG-UI': [
-    ['Id of a thread and of a run', 'vac: MAX_AG_UI_ID', 'characters', '400.'],
-    ['A passage of a source in the metadata of a message', 'vac: MAX_PASSAGE_CHARS', 'characters', 'The rest is left out; `result` of RUN_FINISHED has it.'],
-    ['Time that an answer goes on without a reader', 'vac: UNREAD_TIMEOUT', 's', 'It is cancelled.']
-  ],
   Responses: [
     ['Items of an input', 'vac: MAX_ITEMS', 'items', '400.'],
     ['Earlier responses that are read for a new one and for its input items', 'vac: MAX_EARLIER', 'responses', 'Those before them are left out. More references to items in one request are refused.'],
@@ -144,6 +139,16 @@ export const limits = {
     ['Time that a streamed response goes on without its reader', 'vac: GRACE_MS', 'ms', 'It is cancelled.'],
     ['Parts of the summaries of a response', 'vac: MAX_SUMMARY_PARTS', '', 'Further progress, calls and thoughts are left out.'],
     ['Text of progress in one of them', 'vac: MAX_SUMMARY_CHARS', 'characters', 'The rest is left out.']
+  ],
+  'AI SDK and AG-UI': [
+    ['Id of a thread and of a run of AG-UI', 'vac: MAX_AG_UI_ID', 'characters', '400.'],
+    ['Messages of a request', 'vac: MAX_MESSAGES', 'messages', '400.'],
+    ['Time that an answer goes on without a reader', 'vac: UNREAD_TIMEOUT', 's', 'It is cancelled. Set it with `unread_timeout` of the protocol.'],
+    ['The passage of a source in a message', 'vac: MAX_PASSAGE_CHARS', 'characters', 'The rest is left out.'],
+    ['The metadata of a source in a message, as JSON', 'vac: MAX_METADATA_CHARS', 'characters', 'They are left out.'],
+    ['The passage of a citation in the text (`version: 7`)', 'vac: MAX_CITED_CHARS', 'characters', 'The rest is left out.'],
+    ['Earlier turns of one message that is read again', 'vac: MAX_BEFORE', 'turns', 'Those before them are left out.'],
+    ['Id of a message that goes on', 'vac: MAX_MESSAGE_ID_CHARS', 'characters', 'The answer is another message.']
   ],
   'Worker threads': [
     ['Calls waiting for a thread', 'core: maxQueue', 'calls', '503 `VAC_BUSY`.'],

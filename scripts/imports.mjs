@@ -126,9 +126,9 @@ export function forbiddenArrows (imports) {
 }
 
 /** The folders of protocols, and what their files may import besides one another. */
-const PROTOCOL = /^packages\/vac\/src\/(?:protocols\/[^/]+|openai)\//
+const PROTOCOL = /^packages\/vac\/src\/(?:protocols\/[^/]+|openai|chat)\//
 const FOR_PROTOCOLS = ['@polyvac/core', '@polyvac/core/protocol', '@sinclair/typebox', 'node:crypto', 'packages/vac/src/protocol.ts', 'packages/vac/src/errors.ts']
-/** What the protocols of OpenAI have in common, and those of chat front ends. */
+/** What the protocols of OpenAI have in common, and those of chats. */
 const SHARED = ['packages/vac/src/openai/', 'packages/vac/src/chat/']
 
 /** A protocol only computes: it knows neither Fastify, nor I/O, nor another protocol. */

@@ -45,6 +45,7 @@ const IN_CONVERSATION: Readonly<Record<string, (body: Json, id: string) => Json>
   direct: (body, id) => ({ ...body, conversation_id: id }),
   openai: (body, id) => ({ ...body, conversation_id: id }),
   responses: (body, id) => ({ ...body, conversation: id }),
+  ai_sdk: (body, id) => ({ ...body, id }),
   ag_ui: (body, id) => ({ ...body, threadId: id }),
   a2a ({ params, ...body }, id) {
     const given = params ?? body
@@ -285,7 +286,8 @@ test('without conversations a context of A2A has the turns of its tasks, and oth
   const { app } = await serve(t, { keeps: false })
   for (const { what, name, ask, probe } of FORMS) {
     const response = await ask(app, 'two', 'c')
-    if (['a2a', 'ag_ui'].includes(name)) t.match(says(response, probe), /> two/, what)
+    // each request of a chat has its id
+    if (['a2a', 'ai_sdk', 'ag_ui'].includes(name)) t.match(says(response, probe), /> two/, what)
     else t.match(response.body, /CONVERSATIONS_NOT_KEPT|conversations are not kept/, what)
   }
   const id = await begin(app, 'one')

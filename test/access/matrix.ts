@@ -7,12 +7,13 @@ import { httpRows } from './rows/http.js'
 import { a2aRows } from './rows/a2a.js'
 import { mcpRows } from './rows/mcp.js'
 import { conversationRows } from './rows/conversations.js'
+import { aiSdkRows } from './rows/ai-sdk.js'
 import { responseRows } from './rows/responses.js'
 import { runRows } from './rows/runs.js'
 import { shown, type Seen, type Wire } from './send.js'
 import type { Target, World } from './world.js'
 
-export const ROWS: readonly Row[] = [...httpRows, ...runRows, ...responseRows, ...agUiRows, ...conversationRows, ...gatewayRows, ...a2aRows, ...mcpRows]
+export const ROWS: readonly Row[] = [...httpRows, ...runRows, ...responseRows, ...aiSdkRows, ...agUiRows, ...conversationRows, ...gatewayRows, ...a2aRows, ...mcpRows]
 
 /** One row for one caller in one state: what is wrong, or nothing. */
 export interface Cell { readonly name: string, readonly protocol: string, readonly problem: string | undefined }

@@ -34,7 +34,7 @@ export interface Probe {
   usageOf (body: string): unknown
 }
 
-export const PROBES: Readonly<Record<'direct' | 'openai' | 'responses' | 'ag_ui' | 'a2a' | 'mcp', Probe>>
+export const PROBES: Readonly<Record<'direct' | 'openai' | 'responses' | 'ai_sdk' | 'ag_ui' | 'a2a' | 'mcp', Probe>>
 
 /** The names of the protocols of the plugin of VACs, of which some are off by default. */
 export const VAC_PROTOCOLS: readonly ProtocolName[]

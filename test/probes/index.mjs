@@ -2,13 +2,14 @@
 // packages/vac/test/protocols.test.ts.
 import { PROTOCOLS } from '@polyvac/vac'
 import { a2a } from './a2a.mjs'
+import { aiSdk } from './ai-sdk.mjs'
 import { agUi } from './ag-ui.mjs'
 import { direct } from './direct.mjs'
 import { mcp } from './mcp.mjs'
 import { openai } from './openai.mjs'
 import { responses } from './responses.mjs'
 
-export const PROBES = { direct, openai, responses, ag_ui: agUi, a2a, mcp }
+export const PROBES = { direct, openai, responses, ai_sdk: aiSdk, ag_ui: agUi, a2a, mcp }
 
 /** The names of the protocols of the plugin of VACs, of which some are off by default. */
 export const VAC_PROTOCOLS = Object.keys(PROTOCOLS)

@@ -134,7 +134,7 @@ test('service.protocols switches protocols off, which answer 501 in their format
 
   const response = { method: 'POST', url: '/openai/v1/responses', payload: { model: 'a', input: 'x' } } as const
 
-  const withoutOpenai = await hostWith({ openai: false, responses: false, direct: true })
+  const withoutOpenai = await hostWith({ openai: false, responses: false, ai_sdk: false, direct: true })
   t.strictSame(withoutOpenai.polyvac.vacProtocols, ['direct', 'ag_ui'])
   t.equal((await withoutOpenai.inject('/ag-ui/info')).json().agents.a.name, 'a')
   t.equal((await withoutOpenai.inject(direct)).statusCode, 200)
@@ -151,6 +151,10 @@ test('service.protocols switches protocols off, which answer 501 in their format
     const { statusCode, body } = await withoutOpenai.inject(request)
     t.match([statusCode, JSON.parse(body)], [501, refusal])
   }
+  for (const request of [{ method: 'POST', url: '/ai/a', payload: { prompt: 'x' } }, '/ai/a/chat/stream', { method: 'POST', url: '/ai/a/chat/stop' }, { method: 'DELETE', url: '/ai/a/chat/stream' }] as const) {
+    const { statusCode, headers, body } = await withoutOpenai.inject(request)
+    t.match([statusCode, headers['content-type'], body], [501, /^text\/plain/, /^ai_sdk not enabled: set service.protocols.ai_sdk \(request id .+\)$/])
+  }
   t.notMatch(Object.keys(((await withoutOpenai.inject('/openapi.json')).json() as { paths: object }).paths).join(), /openai/)
   t.match((await withoutOpenai.inject({ url: '/', headers: { accept: 'text/html' } })).body, /\/vac\/a/)
   t.notMatch((await withoutOpenai.inject({ url: '/', headers: { accept: 'text/html' } })).body, /openai/)
@@ -164,7 +168,9 @@ test('service.protocols switches protocols off, which answer 501 in their format
   for (const protocols of [{}, { responses: { keep_alive: 7 } }, { openai: false }]) {
     const app = await hostWith(protocols)
     t.match((await app.inject(response)).json(), { object: 'response', status: 'completed', store: true, output: [{ content: [{ text: 'x' }] }] })
+    t.match((await app.inject({ method: 'POST', url: '/ai/a', payload: { prompt: 'x' } })).body, /"type":"finish"/)
     t.match((await app.inject({ url: '/', headers: { accept: 'text/html' } })).body, /OPENAI_BASE_URL/)
+    t.ok('/ai/{vector_name}/{id}/stop' in (await app.inject('/openapi.json')).json().paths)
     t.ok('/openai/v1/responses/{response_id}/cancel' in (await app.inject('/openapi.json')).json().paths)
   }
   const withoutAgUi = await hostWith({ ag_ui: false })

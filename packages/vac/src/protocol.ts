@@ -223,8 +223,8 @@ export interface StreamFormat {
   readonly isLatest?: boolean | undefined
   /** The text, and the end, for readers that the closing service leaves. Default: they are disconnected. */
   readonly closing?: (() => string) | undefined
-  /** The text of a failure after the first byte, and the end. */
-  readonly toFailure: (failure: Failure) => string
+  /** The text of a failure after the first byte, and the end; CUT disconnects the reader. */
+  readonly toFailure: (failure: Failure) => string | typeof CUT
   /** Longest silence in ms, after which a comment is sent; 0 for none. Default: `keep_alive` of the protocol. */
   readonly keepAliveMs?: number | undefined
 }

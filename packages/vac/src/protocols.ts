@@ -1,6 +1,7 @@
 import { problemsOf, suggestion, quoteName } from '@polyvac/core/plugin'
 import { Type, type Static, type TObject } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { aiSdk } from './protocols/ai-sdk/protocol.js'
 import { agUi } from './protocols/ag-ui/protocol.js'
 import { direct } from './protocols/direct/protocol.js'
 import { openai } from './protocols/openai/protocol.js'
@@ -8,7 +9,7 @@ import { responses } from './protocols/responses/protocol.js'
 import type { ChatProtocol } from './protocol.js'
 
 /** The protocols over HTTP in which callers ask VACs, by name. */
-export const PROTOCOLS = { direct, openai, responses, ag_ui: agUi } satisfies Protocols
+export const PROTOCOLS = { direct, openai, responses, ai_sdk: aiSdk, ag_ui: agUi } satisfies Protocols
 export type ProtocolName = keyof typeof PROTOCOLS
 export type Protocols = Readonly<Record<string, ChatProtocol>>
 

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { CUT, type Asked, type Followed, type StreamFormat, type WholeFormat } from '../protocol.js'
 import { callerOf, requireRuns } from './caller-runs.js'
-import { sendFrames } from './send-frames.js'
+import { cut, sendFrames } from './send-frames.js'
 import type { Served } from './served.js'
 
 /**
@@ -142,11 +142,6 @@ const LEFT = Symbol('left')
 async function * untilLeft (items: AsyncIterable<RunItem>, signal: SentItems['signal']): AsyncGenerator<RunItem | typeof LEFT, void> {
   yield * items
   if (signal.aborted) yield LEFT
-}
-
-function cut (raw: FastifyReply['raw']): '' {
-  raw.destroy()
-  return ''
 }
 
 /** The answer of a run that has settled. @throws its error; the reason of the signal where the reader left before */

@@ -1,6 +1,6 @@
 import { sendEvents, sendText, type AbortSignalLike, type Text } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { EVENT_STREAM, type StreamFormat } from '../protocol.js'
+import { CUT, EVENT_STREAM, type StreamFormat } from '../protocol.js'
 import { loggedFailure } from './failures.js'
 import type { Served } from './served.js'
 
@@ -23,10 +23,17 @@ export async function sendFrames<Item> ({ stallMs, keepAliveMs: usual }: Served,
   const { type, headers, end, open, keepAlive, keepAliveMs: silence = usual } = format
   const onFailure = (err: unknown): string => {
     noteFailure?.(err)
-    return format.toFailure(loggedFailure(err, request))
+    const text = format.toFailure(loggedFailure(err, request))
+    return text === CUT ? cut(reply.raw) : text
   }
   if (headers !== undefined) reply.headers(headers)
   if (type !== EVENT_STREAM) return await sendText(reply, type, items, { encode, end, onFailure, signal, stallMs })
   const keepAliveMs = silence === 0 ? undefined : Math.max(MIN_KEEP_ALIVE_MS, silence)
   await sendEvents(reply, items, { encode, end, onFailure, signal, stallMs, keepAliveMs, keepAlive, open, openAfterMs })
+}
+
+/** Disconnects a reader, to whom a proper end would be that of the answer. */
+export function cut (raw: FastifyReply['raw']): '' {
+  raw.destroy()
+  return ''
 }

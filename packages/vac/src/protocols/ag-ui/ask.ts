@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Run, RunTurn, Vac } from '@polyvac/core'
 import { askedBack, InvalidRequestError, isRecord } from '@polyvac/core/protocol'
-import { turnFile } from '../../chat/question-files.js'
+import { unreadMsOf } from '../../chat/limits.js'
+import { readTurnId, turnId } from '../../chat/turn-id.js'
+import { turnFile } from '../../chat/question-file.js'
 import { InterruptNotOpenError } from '../../errors.js'
 import { mayCallTools } from '../../openai/tool-calls.js'
 import type { Asked, AskReply, ChatRequest } from '../../protocol.js'
@@ -10,15 +12,12 @@ import { AnswerFrames, started } from './frames.js'
 import { readInput, readResume, type Input, type Resume } from './input.js'
 import { questionId, type Message } from './messages.js'
 import type { RunInput } from './schemas.js'
-import { bodyOf, conversationOf, followTurn, found, headOf, latestRun, notesOf, turnIdOf, turnOfId, turnOfMessage, turnOfRequest, type Notes, type Wanted } from './threads.js'
+import { bodyOf, conversationOf, followTurn, found, headOf, latestRun, notesOf, turnOfMessage, turnOfRequest, type Notes, type Wanted } from './threads.js'
 
 export interface AgUiOptions {
   readonly questions?: 'interrupt' | 'text' | undefined
   readonly unread_timeout?: number | undefined
 }
-
-/** An answer that no reader takes goes on for so long, in seconds. */
-const UNREAD_TIMEOUT = 900
 
 /** A request for a run: it asks, it answers a question of the interpreter, or it reads a run that is there. */
 interface Running extends Wanted {
@@ -64,7 +63,7 @@ function unkept (running: Running, [resume]: readonly Resume[]): Asked {
 async function openInterrupt (running: Running, resume: readonly Resume[]): Promise<AskReply | undefined> {
   const { request, vac, runId, threadId, input } = running
   const [{ id, isCancelled, text } = {} as Partial<Resume>, ...others] = resume
-  const place = id === undefined ? undefined : turnOfId(id)
+  const place = id === undefined ? undefined : readTurnId(id)
   const run = place && await request.runs.find(vac.name, place.id)
   if (place === undefined || run === undefined || notesOf(run, place.turn).threadId !== threadId) return undefined
   if (run.state !== 'input_required' || run.turn !== place.turn) {
@@ -97,7 +96,7 @@ function isReply ({ question, id, answer }: Input, run: Run): boolean {
   })
   if (isEarlier) return false
   // without an answer before it, the new message came without the others
-  return answer === undefined || turnOfMessage(answer.id) === turnIdOf(run) || answer.text.includes(askedBack(run.answer ?? {})?.text ?? answer.text)
+  return answer === undefined || turnOfMessage(answer.id) === turnId(run) || answer.text.includes(askedBack(run.answer ?? {})?.text ?? answer.text)
 }
 
 /**
@@ -109,7 +108,7 @@ async function placeOf ({ request, vac, threadId, input: { count, id, answer } }
   if (!request.keepsConversations || latest === undefined) return {}
   const after = turnOfMessage(answer?.id)
   if (after !== undefined) {
-    if (after === turnIdOf(latest)) return { history: [] }
+    if (after === turnId(latest)) return { history: [] }
     const { turns = [], hasEarlier = false } = await conversationOf(request, vac, threadId) ?? {}
     const place = turns.findIndex(({ id }) => id === after)
     if (place === -1 || hasEarlier) return {}
@@ -117,7 +116,7 @@ async function placeOf ({ request, vac, threadId, input: { count, id, answer } }
   }
   if (count !== 1 || id === undefined) return {}
   const [first] = (await found(request.conversations.turns(vac.name, threadId, { order: 'asc', limit: 1 })))?.turns ?? []
-  const turn = first && turnOfId(first.id)
+  const turn = first && readTurnId(first.id)
   const run = turn && await request.runs.find(vac.name, turn.id)
   return first !== undefined && (id === questionId(first.id) || (run !== undefined && notesOf(run, turn!.turn).messageId === id)) ? { replaces: 'next' } : {}
 }
@@ -155,8 +154,8 @@ function asked (running: Running, { previous, replaces, history = running.input.
     other: 'supersede',
     runKey: previous === undefined ? runId : undefined,
     notes,
-    unreadMs: (options.unread_timeout ?? UNREAD_TIMEOUT) * 1000,
-    identify: run => { head.id = turnIdOf(run) },
+    unreadMs: unreadMsOf(options),
+    identify: run => { head.id = turnId(run) },
     format
   }
 }

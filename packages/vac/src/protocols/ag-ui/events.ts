@@ -1,6 +1,7 @@
 import type { Answer, Chunk, Vac } from '@polyvac/core'
 import { askedBack, encodeChunk, isRecord, usageOf, type ByKind, type Failure } from '@polyvac/core/protocol'
 import type { ChatRequest } from '../../protocol.js'
+import { shownPassage } from '../../chat/limits.js'
 import { toolCallsOf } from '../../openai/tool-calls.js'
 
 /** An event of the protocol. */
@@ -21,9 +22,6 @@ export interface AnswerHead {
   readonly questions: 'interrupt' | 'text'
   readonly cite: ChatRequest['cite']
 }
-
-/** Characters of a passage in the metadata of a message, which clients send back with each question. */
-const MAX_PASSAGE_CHARS = 2_000
 
 /** Makes the events of one answer, after RUN_STARTED. */
 export class AnswerEvents {
@@ -198,6 +196,6 @@ function sourcesOf ({ source_documents: documents }: Answer, citations: ReturnTy
   if (documents.length === 0) return undefined
   return documents.map(({ page_content: content, metadata }, i) => {
     const cited = citations.find(({ index }) => index === i)
-    return { index: i + 1, ...cited !== undefined && { url: cited.url, title: cited.title }, page_content: content.slice(0, MAX_PASSAGE_CHARS).toWellFormed(), metadata }
+    return { index: i + 1, ...cited !== undefined && { url: cited.url, title: cited.title }, page_content: shownPassage(content), metadata }
   })
 }

@@ -1,6 +1,6 @@
 import type { ChatTurn } from '@polyvac/core'
 import { contentText, isRecord } from '@polyvac/core/protocol'
-import { isWebUrl, namesOf, readDataUrl, type QuestionFile } from '../../chat/question-files.js'
+import { fileOfUrl, questionText, type QuestionFile } from '../../chat/question-file.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -36,7 +36,7 @@ export function readInput (value: unknown, takes: readonly string[]): Input {
   const answer = messages[answered]
   const turns = (some: readonly Json[]): ChatTurn[] => some.flatMap(message => turnOf(message, takes))
   return {
-    question: text === '' ? namesOf(files) : text,
+    question: questionText(text, files),
     id: textId(id),
     count: messages.filter(({ role }) => role === 'user').length,
     files,
@@ -87,15 +87,12 @@ function fileOf ({ type, source, mimeType, data, url, filename }: Json): { reado
 function contentOf (value: unknown, mimeType: unknown, isData: boolean): QuestionFile | undefined {
   if (typeof value !== 'string' || value === '') return undefined
   const type = typeof mimeType === 'string' && mimeType !== '' ? { media_type: mimeType.toLowerCase() } : {}
-  try {
-    const data = readDataUrl(value)
-    if (data !== undefined) return { ...type, ...data }
-  } catch {
-    // a data URL that is not encoded right has no content
-    return undefined
-  }
+  const file = fileOfUrl(value)
+  if (file?.bytes !== undefined) return { ...type, ...file }
+  // a data URL that is not encoded right has no content
+  if (/^data:/i.test(value)) return undefined
   if (isData) return { ...type, bytes: value }
-  return isWebUrl(value) ? { ...type, url: value } : undefined
+  return file && { ...type, ...file }
 }
 
 /** An answer to an interrupt. */

@@ -1,6 +1,7 @@
 import { ErrorBody } from '@polyvac/core'
 import { InvalidRequestError, isRecord, vacInfo } from '@polyvac/core/protocol'
 import { Type, type Static } from '@sinclair/typebox'
+import { UnreadTimeout } from '../../chat/limits.js'
 import { askRoute, BodyWithHeaders, EVENT_STREAM, followRoute, readRoute, VectorName, type ChatProtocol, type ChatRequest } from '../../protocol.js'
 import { runAgent, wantedOf, type AgUiOptions } from './ask.js'
 import { AgentList, Envelope, MAX_AG_UI_ID, RunInput, StopBody, Stopped, StopParams, Thread, ThreadQuery } from './schemas.js'
@@ -14,7 +15,7 @@ const Options = Type.Object({
   questions: Type.Optional(Type.Union([Type.Literal('interrupt'), Type.Literal('text')], {
     description: 'how a question of the interpreter ends the run: as an interrupt, which a front end answers with a card, or as a text; default interrupt'
   })),
-  unread_timeout: Type.Optional(Type.Number({ minimum: 1, maximum: 86_400, description: 'seconds that an answer goes on without a reader; default 900' }))
+  ...UnreadTimeout
 })
 
 function routesOf (options: AgUiOptions) {

@@ -1,6 +1,7 @@
-import type { Conversation, ConversationTurn, Run, RunTurn, Vac } from '@polyvac/core'
+import type { Conversation, ConversationTurn, Run, Vac } from '@polyvac/core'
 import { BodyWithHeaders, EVENT_STREAM, type ChatRequest, type Followed } from '../../protocol.js'
 import { readFrameId } from '../../chat/frame-cursor.js'
+import { readTurnId, turnId } from '../../chat/turn-id.js'
 import { interruptOf, type AgUiEvent, type AnswerHead } from './events.js'
 import { AnswerFrames, frame, started, type Writing } from './frames.js'
 import type { Input } from './input.js'
@@ -33,19 +34,10 @@ export function notesOf (run: Run, turn = run.turn): Partial<Notes> {
   return run.asked[turn]?.notes as Notes | undefined ?? {}
 }
 
-/** The id of a turn of a run, which its conversation has too. */
-export function turnIdOf ({ id, turn }: RunTurn): string { return turn === 0 ? id : `${id}-${turn}` }
-
-/** The turn of a run with this id; undefined for any other text. */
-export function turnOfId (id: string): RunTurn | undefined {
-  const [, run, turn = '0'] = /^(.{36})(?:-(\d{1,2}))?$/.exec(id) ?? []
-  return run === undefined ? undefined : { id: run, turn: Number(turn) }
-}
-
 /** The id of the turn that a message of an answer is of; undefined for any other. */
 export function turnOfMessage (id: string | undefined): string | undefined {
   const [turn = ''] = id?.split(':', 1) ?? []
-  return turnOfId(turn) === undefined ? undefined : turn
+  return readTurnId(turn) === undefined ? undefined : turn
 }
 
 export function headOf ({ cite }: ChatRequest, { vac, threadId, runId, is1, questions }: Wanted): Omit<AnswerHead, 'id' | 'callsTools'> {
@@ -74,7 +66,7 @@ export async function turnOfRequest (request: ChatRequest, vac: Vac, runId: stri
 export async function followTurn (request: ChatRequest, wanted: Wanted, { run, turn }: { readonly run: Run, readonly turn: number }, offset?: string): Promise<Followed> {
   const { vac, input } = wanted
   const { threadId = wanted.threadId, callsTools = false } = notesOf(run, turn)
-  const head: AnswerHead = { ...headOf(request, { ...wanted, threadId }), callsTools, id: turnIdOf({ id: run.id, turn }) }
+  const head: AnswerHead = { ...headOf(request, { ...wanted, threadId }), callsTools, id: turnId({ id: run.id, turn }) }
   const { 'last-event-id': eventId = offset, 'x-run-id': isTanStack } = request.headers
   const has = typeof eventId === 'string' ? readFrameId(eventId) : undefined
   const base = await messagesBefore(request, wanted, run, turn)
@@ -88,11 +80,11 @@ export async function followTurn (request: ChatRequest, wanted: Wanted, { run, t
 async function messagesBefore (request: ChatRequest, wanted: Wanted, run: Run, turn: number): Promise<Message[]> {
   const { input: { messages: sent } } = wanted
   const stored = await conversationOf(request, wanted.vac, run.conversation)
-  const before = stored?.turns.findIndex(({ id }) => id === turnIdOf({ id: run.id, turn })) ?? -1
+  const before = stored?.turns.findIndex(({ id }) => id === turnId({ id: run.id, turn })) ?? -1
   const last = sent.findLastIndex(({ role }) => role === 'user')
   // where nothing is stored, the client has the messages
   if (stored === undefined || before === -1) return [...sent.slice(0, last + 1)] as unknown as Message[]
-  const { messageId = questionId(turnIdOf({ id: run.id, turn })) } = notesOf(run, turn)
+  const { messageId = questionId(turnId({ id: run.id, turn })) } = notesOf(run, turn)
   return [...messagesOf(request, wanted, stored.turns.slice(0, before)), { id: messageId, role: 'user', content: run.asked[turn]!.question }]
 }
 
@@ -142,7 +134,7 @@ export async function hydrateThread (request: ChatRequest, wanted: Wanted, befor
   const [run, stored] = [await latestRun(request, vac, threadId), await conversationOf(request, vac, threadId, before)]
   const { runId = run?.id } = run === undefined ? {} : notesOf(run)
   const isOpen = run !== undefined && run.state !== 'input_required' && OPEN.includes(run.state)
-  const pending = run?.state === 'input_required' && run.answer !== undefined ? interruptOf({ ...wanted, id: turnIdOf(run) }, run.answer) : undefined
+  const pending = run?.state === 'input_required' && run.answer !== undefined ? interruptOf({ ...wanted, id: turnId(run) }, run.answer) : undefined
   const cursor = stored?.hasEarlier === true ? stored.turns[0]?.id : undefined
   return {
     messages: toUiMessages(messagesOf(request, wanted, stored?.turns ?? [])),

@@ -3,7 +3,8 @@ import { quoteName } from '@polyvac/core/protocol'
 import { NoSuchConversationError, NoSuchItemError } from '../../errors.js'
 import { readRoute, type ChatRequest } from '../../protocol.js'
 import { itemsOf, placeItems, readItems, withoutItem } from './conversation-items.js'
-import { placeOfItem, turnId } from './ids.js'
+import { turnId } from '../../chat/turn-id.js'
+import { placeOfItem } from './ids.js'
 import type { Item } from './input.js'
 import {
   ConversationChange, ConversationDeleted, ConversationItem, ConversationItemParams, ConversationParams, ItemList, ItemsQuery, NewConversation, NewItems, OpenAiConversation, ResponseError

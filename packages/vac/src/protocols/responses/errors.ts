@@ -1,4 +1,5 @@
 import type { Failure } from '@polyvac/core/protocol'
+import { failureText } from '../../chat/failure-text.js'
 import { openAiFailure } from '../../openai/errors.js'
 import type { ResponseError } from './schemas.js'
 
@@ -13,14 +14,9 @@ const CODES: Readonly<Record<string, string>> = {
 
 /** A failure as the error object of the API. Its path is that of the field, such as `input[0].content`. */
 export function toResponseError (failure: Failure): ResponseError {
-  const { message, type, path, code } = openAiFailure(failure)
+  const { type, path, code } = openAiFailure(failure)
   const param = path.map(part => /^\d+$/.test(part) ? `[${part}]` : `.${part}`).join('').replace(/^\./, '')
-  return { error: { message: failure.status >= 500 ? withId(message, failure.body.error.requestId) : message, type, param: param || paramOf(code), code: CODES[code] ?? code } }
-}
-
-/** The error object has no field for the id under which the log has the cause. */
-function withId (message: string, id: string): string {
-  return message.endsWith('the request id') ? `${message} ${id}` : `${message} (request id ${id})`
+  return { error: { message: failureText(failure), type, param: param || paramOf(code), code: CODES[code] ?? code } }
 }
 
 function paramOf (code: string): string {

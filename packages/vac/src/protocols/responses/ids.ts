@@ -51,9 +51,6 @@ export function placeOfItem (id: string): ItemPlace | undefined {
 /** The digits of a turn of a conversation, by its id: that of its run, and which turn of it, from the second on. */
 export function keyOfTurn (id: string): string { return keyOf({ id: id.slice(0, 36), turn: Number(id.slice(37)) }) }
 
-/** The id of that turn. */
-export function turnId ({ id, turn }: RunTurn): string { return turn === 0 ? id : `${id}-${turn}` }
-
 function runTurn (digits: string, turn: string): RunTurn {
   return { id: digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'), turn: parseInt(turn, 16) }
 }

@@ -1,6 +1,6 @@
 import { normaliseHistory, type ChatTurn } from '@polyvac/core'
 import { contentText, InvalidRequestError, isRecord, isRole } from '@polyvac/core/protocol'
-import { isWebUrl, namesOf, readDataUrl, type QuestionFile } from '../../chat/question-files.js'
+import { fileOfUrl, questionText, type QuestionFile } from '../../chat/question-file.js'
 
 export type Item = Readonly<Record<string, unknown>>
 
@@ -62,19 +62,11 @@ function takenFile (source: unknown, name: unknown, { kind, part, path, takes }:
   const url = isRecord(source) ? source.url : source
   if (typeof url !== 'string' || url === '') throw invalid(path, 'has no file; send it as a data URL, or its address')
   const filename = typeof name === 'string' ? { filename: name } : {}
-  const content = dataOf(url, path)
-  if (content !== undefined) return { ...filename, ...content }
-  if (isWebUrl(url)) return { ...filename, url }
+  const file = fileOfUrl(url)
+  if (file !== undefined) return { ...filename, ...file }
+  if (/^data:/i.test(url)) throw invalid(path, 'is not a valid data URL')
   if (kind === 'files' && part.file_data === url) return { ...filename, bytes: url }
   throw invalid(path, 'must be an http(s) or data URL')
-}
-
-function dataOf (url: string, path: string): QuestionFile | undefined {
-  try {
-    return readDataUrl(url)
-  } catch {
-    throw invalid(path, 'is not a valid data URL')
-  }
 }
 
 /** The question of an input, with what is said before it. */
@@ -96,8 +88,7 @@ export function questionOf (entries: readonly InputEntry[]): InputQuestion {
   if (asked?.kind === 'message') {
     if (asked.text.trim() === '' && asked.files.length === 0) throw invalid('body/input', 'the last message of the user must not be blank')
     const files = entries.flatMap(entry => entry.kind === 'message' ? entry.files : [])
-    const question = asked.text.trim() === '' ? namesOf(asked.files) : asked.text.trim()
-    return { question, history: turnsOf(rest), files }
+    return { question: questionText(asked.text, asked.files), history: turnsOf(rest), files }
   }
   const outputs = rest.flatMap(entry => entry.kind === 'output' ? [entry.text] : [])
   if (outputs.length === 0) throw invalid('body/input', 'needs a message of the user, or the output of a function')
