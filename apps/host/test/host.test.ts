@@ -182,7 +182,7 @@ test('service.protocols switches protocols off, which answer 501 in their format
   t.match((await (await hostWith({ openai: {} })).inject(openai)).statusCode, 200)
 
   for (const [protocols, problem] of [
-    [{ opnai: true }, /service\.protocols: there is no protocol "opnai"; did you mean "openai"\?/], [{ toString: false }, /no protocol "toString"; there are: direct, openai, responses, ag_ui/],
+    [{ opnai: true }, /service\.protocols: there is no protocol "opnai"; did you mean "openai"\?/], [{ toString: false }, /no protocol "toString"; there are: direct, openai, responses, ai_sdk, ag_ui/],
     [{ openai: { keep_alive: -1 } }, /service\.protocols: openai\/keep_alive: expected number/], [{ direct: { keep_alive: '7' } }, /direct\/keep_alive/], [{ direct: { version: 6 } }, /direct\/version/],
     [{ ag_ui: { questions: 'card' } }, /ag_ui\/questions/], [{ ag_ui: { unread_timeout: 0 } }, /ag_ui\/unread_timeout/]
   ] as const) await t.rejects(async () => await createHost({ config: service(protocols) }), { code: 'HOST_OPTIONS', message: problem })
