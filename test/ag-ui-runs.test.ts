@@ -72,7 +72,10 @@ for (const version of VERSIONS) {
     const late = agentOf(service, { threadId, version })
     const joined = run(late, undefined, { runId })
     await until(() => textsOf(late).at(-1) === 'The second ', 'who comes later has only that')
+    const cut = post(service, { threadId, runId, messages: [] }, { 'last-event-id': '0-2-10', 'x-run-id': runId })
+    await until(async () => (await service.app.inject(`/ag-ui/docs?threadId=${threadId}`)).json().activeRun?.runId === runId, 'it still runs')
     service.work.open()
+    t.match(eventsOf((await cut).body).map(({ type }) => type), ['MESSAGES_SNAPSHOT', 'TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT'], 'who has the first text loses it')
     for (const [reader, { finished }] of [[agent, await reading], [late, await joined]] as const) {
       t.strictSame(reader.messages.map(({ role, content }) => [role, content]), [['user', 'x'], ['assistant', 'The second answer']])
       t.equal(finished!.type, 'RUN_FINISHED')
@@ -154,6 +157,31 @@ test('an answer to a question that is sent twice is answered once, also under th
   const other = await post(service, { ...ask('ask'), threadId: randomUUID() })
   const [open] = eventsOf(other.body).at(-1)!.outcome.interrupts
   t.match(eventsOf((await post(service, ask('x', { resume: [{ interruptId: open.id, status: 'resolved', payload: 'x' }] }))).body).at(-1), { type: 'RUN_ERROR', code: 'INTERRUPT_NOT_OPEN' }, 'of another thread')
+})
+
+test('a question that was asked over another protocol is answered here', async t => {
+  const service = await makeService(t)
+  const conversation = randomUUID()
+  await service.app.inject({ method: 'POST', url: '/vac/docs', payload: { user_input: 'ask', conversation_id: conversation } })
+  const connected = await post(service, ask('', { threadId: conversation, messages: [] }), {}, 'agent/docs/connect')
+  const [{ id }] = eventsOf(connected.body).at(-1)!.outcome.interrupts
+  const answered = await post(service, ask('', { threadId: conversation, messages: [], resume: [{ interruptId: id, status: 'resolved', payload: 'that one' }] }))
+  t.match(eventsOf(answered.body).at(-1), { type: 'RUN_FINISHED', result: { answer: 'You asked: that one' } })
+})
+
+test('a caller without an identity has no thread, and answers a question by the id of its message', async t => {
+  const service = await makeService(t)
+  const far = { 'x-forwarded-for': '198.51.100.7' }
+  const asking = ask('ask')
+  const first = eventsOf((await post(service, asking, far)).body)
+  const { messageId } = first.find(({ type }) => type === 'TEXT_MESSAGE_START')!
+  const messages = [...asking.messages, { id: messageId, role: 'assistant', content: 'Which one?' }, { id: 'r', role: 'user', content: 'that one' }]
+  const second = eventsOf((await post(service, { ...asking, runId: randomUUID(), messages }, far)).body)
+  t.match(second.at(-1), { result: { answer: 'You asked: that one' } })
+  t.equal((await service.app.inject({ url: `/ag-ui/docs?threadId=${asking.threadId}`, headers: far })).json().messages.length, 0)
+  t.equal((await service.app.inject({ url: `/ag-ui/docs?runId=${asking.runId}`, headers: far })).statusCode, 404)
+  const { headers } = await post(service, ask('one'), far)
+  t.match(eventsOf((await service.app.inject({ url: `/ag-ui/docs?runId=${String(headers['x-run-id'])}`, headers: far })).body).at(-1), { type: 'RUN_FINISHED' }, 'the id of the service reads it')
 })
 
 test('questions as texts end as success, and the next message answers them', async t => {

@@ -19,7 +19,7 @@ export interface Seen { readonly method: string | undefined, readonly url: strin
 
 export function tanstackChat (options: { url: string, threadId: string, fetchClient?: typeof fetch, headers?: Readonly<Record<string, string>>, persistence?: true }): Chat
 export function uiTexts (chat: Chat): Array<[role: string, text: string]>
-export function cuttingFetch (seen: Seen[], chunks?: number): typeof fetch
+export function cuttingFetch (seen: Seen[], text: string): typeof fetch
 
 export interface Core {
   readonly runtimeConnectionStatus: string

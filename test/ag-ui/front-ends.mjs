@@ -12,17 +12,18 @@ export function uiTexts (chat) {
   return chat.getMessages().map(({ role, parts }) => [role, parts.filter(({ type }) => type === 'text').map(({ content }) => content).join('')])
 }
 
-/** Fetches, and cuts the body of the first response after some chunks; `seen` gets each request. */
-export function cuttingFetch (seen, chunks = 3) {
+/** Fetches, and cuts the body of the first response after a text has come; `seen` gets each request. */
+export function cuttingFetch (seen, text) {
   return async (input, init = {}) => {
     seen.push({ method: init.method, url: String(input), headers: new Headers(init.headers), body: init.body })
     const response = await fetch(input, init)
     if (seen.length > 1) return response
-    let left = chunks
+    let got = ''
     const cut = new TransformStream({
       transform (chunk, controller) {
-        if (left-- > 0) controller.enqueue(chunk)
-        else controller.error(new TypeError('network error'))
+        if (got.includes(text)) controller.error(new TypeError('network error'))
+        else controller.enqueue(chunk)
+        got += new TextDecoder().decode(chunk)
       }
     })
     return new Response(response.body.pipeThrough(cut), { status: response.status, headers: response.headers })

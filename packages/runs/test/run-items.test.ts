@@ -155,3 +155,36 @@ test('a reader that asks for the text that stands gets it once, after one restar
     }
   }))
 })
+
+test('a reader that takes what a turn has said until now, and then what follows, has its answer once', async () => {
+  await fc.assert(fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 2 }), END, async (turns, end) => {
+    const log = logOf(turns, end)
+    const begins = log.flatMap(({ state, seq }) => state === 'submitted' ? [seq] : [])
+    for (const [n, begin] of begins.entries()) {
+      const isAnswered = n < turns.length - 1 || end === 'completed'
+      for (let head = begin; head <= log.length; head++) {
+        const client = new Client()
+        const { store, task } = storeOf(log, head)
+        const turnRead = { turn: n, signal, view: undefined }
+        let after = 0
+        try {
+          for await (const item of runItems(store, task, { ...turnRead, after: 0, isExact: true, isSnapshot: true })) {
+            if ('chunk' in item && typeof item.chunk === 'object' && 'answer' in item.chunk) break
+            client.take(item)
+            after = item.seq
+          }
+        } catch (err) {
+          equal(isAnswered, false, String(err))
+        }
+        try {
+          for await (const item of runItems(store, task, { ...turnRead, after })) client.take(item)
+        } catch (err) {
+          client.error = (err as { code: string }).code
+        }
+        const answer = turns[n]!.last.pieces.join('')
+        deepEqual(client.turns, isAnswered ? [{ text: answer, answer }] : [], `turn ${n}, from event ${head} on`)
+        equal(client.error !== undefined, !isAnswered)
+      }
+    }
+  }), { numRuns: 60 })
+})

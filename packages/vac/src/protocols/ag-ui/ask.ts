@@ -47,7 +47,8 @@ export async function runAgent (request: ChatRequest, vac: Vac, body: RunInput, 
   if (known !== undefined) return await followTurn(request, running, known)
   // what is cancelled and is not open any more does not keep its user from asking
   if (resume.some(({ isCancelled }) => !isCancelled)) return stale(running)
-  if (latest?.state === 'input_required' && isReply(running.input, latest)) return asked(running, { previous: latest, messageId: running.input.id })
+  const waiting = latest ?? await answeredRun(running)
+  if (waiting?.state === 'input_required' && isReply(running.input, waiting)) return asked(running, { previous: waiting, messageId: running.input.id })
   return asked(running, await placeOf(running, latest))
 }
 
@@ -59,13 +60,16 @@ function unkept (running: Running, [resume]: readonly Resume[]): Asked {
   return asked({ ...running, input: { ...input, question: resume.text, history } }, {})
 }
 
+/** The thread of a turn, also of one that was asked over another protocol. */
+function threadOf (run: Run, turn = run.turn): string { return notesOf(run, turn).threadId ?? run.conversation }
+
 /** What a request does that answers or cancels an open question; undefined for any other. */
 async function openInterrupt (running: Running, resume: readonly Resume[]): Promise<AskReply | undefined> {
   const { request, vac, runId, threadId, input } = running
   const [{ id, isCancelled, text } = {} as Partial<Resume>, ...others] = resume
   const place = id === undefined ? undefined : readTurnId(id)
   const run = place && await request.runs.find(vac.name, place.id)
-  if (place === undefined || run === undefined || notesOf(run, place.turn).threadId !== threadId) return undefined
+  if (place === undefined || run === undefined || threadOf(run, place.turn) !== threadId) return undefined
   if (run.state !== 'input_required' || run.turn !== place.turn) {
     // the same request again
     const isAnswered = isCancelled !== true && notesOf(run, place.turn + 1).runId === runId
@@ -76,6 +80,13 @@ async function openInterrupt (running: Running, resume: readonly Resume[]): Prom
   await request.runs.cancel(vac.name, run.id)
   if (isReply(input, run)) return asked(running, await placeOf(running, run))
   return bodyOf([started(running), running.is1 ? cancelled(running, '') : { type: 'RUN_FINISHED', threadId, runId }])
+}
+
+/** The run whose answer comes before the question: a thread of a caller without an identity is known only by it. */
+async function answeredRun ({ request, vac, threadId, input: { answer } }: Running): Promise<Run | undefined> {
+  const place = turnOfId(turnOfMessage(answer?.id) ?? '')
+  const run = place && await request.runs.find(vac.name, place.id)
+  return run !== undefined && run.turn === place!.turn && threadOf(run) === threadId ? run : undefined
 }
 
 function withAnswer (running: Running, question: string): Running {

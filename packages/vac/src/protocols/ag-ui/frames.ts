@@ -118,7 +118,7 @@ export class AnswerFrames {
   }
 }
 
-function textOf (texts: readonly Text[]): string {
+export function textOf (texts: readonly Text[]): string {
   return texts.map(text => typeof text === 'string' ? text : [...text].join('')).join('')
 }
 

@@ -3,7 +3,7 @@ import { BodyWithHeaders, EVENT_STREAM, type ChatRequest, type Followed } from '
 import { readFrameId } from '../../chat/frame-cursor.js'
 import { readTurnId, turnId } from '../../chat/turn-id.js'
 import { interruptOf, type AgUiEvent, type AnswerHead } from './events.js'
-import { AnswerFrames, frame, started, type Writing } from './frames.js'
+import { AnswerFrames, frame, started, textOf, type Writing } from './frames.js'
 import type { Input } from './input.js'
 import { questionId, snapshotEvents, toUiMessages, turnMessages, type Message } from './messages.js'
 
@@ -110,8 +110,7 @@ export async function found<T> (conversation: Promise<T>): Promise<T | undefined
 
 /** The events of an answer that needs no VAC. */
 export function bodyOf (events: readonly AgUiEvent[]): BodyWithHeaders {
-  const body = events.flatMap(event => [...frame(event)]).join('')
-  return new BodyWithHeaders(body, { 'content-type': EVENT_STREAM, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' })
+  return new BodyWithHeaders(textOf(events.map(event => frame(event))), { 'content-type': EVENT_STREAM, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' })
 }
 
 /** The messages of a thread, then the run that has not ended. A thread that is not there has no events. */
