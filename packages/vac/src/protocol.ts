@@ -204,8 +204,10 @@ export interface StreamFormat {
   /**
    * The text that takes back all text before it, which comes again after a crash. Undefined: a protocol that cannot do
    * that gets a new paragraph. It may return CUT: the reader is disconnected, and comes back.
+   * @param seq the cursor of a run that is followed
+   * @param at the number of the event, also where the frames have no cursors
    */
-  readonly restart?: ((seq?: number) => Text | typeof CUT) | undefined
+  readonly restart?: ((seq: number | undefined, at: number) => Text | typeof CUT) | undefined
   /** The text after the last chunk. */
   readonly end?: string | undefined
   /**

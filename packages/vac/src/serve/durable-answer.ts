@@ -123,7 +123,7 @@ async function sendItems (served: Served, request: FastifyRequest, reply: Fastif
       if (item === LEFT) return closing?.() ?? cut(raw)
       const seq = hasCursor || format.isLatest === true ? item.seq : undefined
       if (!('restart' in item)) return encode(item.chunk, seq)
-      const text = restart === undefined ? joinTexts([encode('\n\n', seq)]) : restart(seq)
+      const text = restart === undefined ? joinTexts([encode('\n\n', seq)]) : restart(seq, item.seq)
       return text === CUT ? cut(raw) : text
     }
   })

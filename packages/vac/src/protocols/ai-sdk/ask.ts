@@ -48,7 +48,7 @@ export async function toAsked (request: AskRequest, { version, unreadMs }: AiSdk
   const notes = await notesOf(request, vac, { chat, input, previous })
   const turn = randomUUID()
   const callsTools = takes.includes('tools') && extra.tools != null
-  const head: MessageHead = { id: notes?.message ?? input.message ?? turn, turn, reply: notes?.reply ?? (keepsRuns ? undefined : reply), vac: vac.name, callsTools }
+  const head: MessageHead = { id: notes?.message ?? input.message ?? turn, turn, goesOn: (notes?.message ?? input.message) !== undefined, reply: notes?.reply ?? (keepsRuns ? undefined : reply), vac: vac.name, callsTools }
   return {
     vac,
     question,
@@ -88,7 +88,7 @@ export async function toFollowed (request: ResumeRequest, { version }: AiSdkOpti
   const run = await runs.find(vac.name, found.run.id)
   if (run === undefined) return undefined
   const notes = notesIn(run)
-  const head: MessageHead = { id: '', turn: '', reply: notes?.reply, vac: vac.name }
+  const head: MessageHead = { id: '', turn: '', goesOn: notes !== undefined, reply: notes?.reply, vac: vac.name }
   identify(head, run, notes)
   const place = { vac, id: run.id, after: 0, turn: run.turn }
   if (isCounted) {
@@ -97,7 +97,7 @@ export async function toFollowed (request: ResumeRequest, { version }: AiSdkOpti
     return { ...place, format: formatOf(request, query, head, { version, cursor, isCounted, isExact: true, tail: startIndex < 0 ? frames - 1 : undefined }) }
   }
   const before = notes === undefined || has !== undefined ? '' : await earlierTurns(request, vac, notes, version)
-  return { ...place, format: formatOf(request, query, head, { version, cursor: new FrameCursor(has), before }) }
+  return { ...place, format: formatOf(request, query, head, { version, cursor: new FrameCursor(has), hasOpening: has !== undefined && has.begun > 0, before }) }
 }
 
 interface FormatOptions extends Omit<WriterOptions, 'cite'> {
@@ -112,7 +112,7 @@ function formatOf (request: Request & { vac: ChatRequest['vac'] }, { protocol }:
     type: EVENT_STREAM,
     open: () => writer.open(),
     encode: chunk => writer.add(chunk),
-    restart: seq => writer.restart(seq),
+    restart: (_seq, at) => writer.restart(at),
     toFailure: failure => [...writer.fail(failure)].join('')
   }
   const format = protocol === 'text' ? textFormat() : events
@@ -152,7 +152,8 @@ async function earlierTurns (request: Request, vac: Vac, { before }: ChatNotes, 
   for (const { id, turn } of before) {
     const run = await request.runs.find(vac.name, id)
     if (run === undefined) continue
-    const head: MessageHead = { id: '', turn: turnId({ id, turn }), run: id, reply: notesIn(run, turn)?.reply, vac: vac.name }
+    const earlier = notesIn(run, turn)
+    const head: MessageHead = { id: '', turn: turnId({ id, turn }), run: id, goesOn: earlier !== undefined, reply: earlier?.reply, vac: vac.name }
     const begin = (): MessageWriter => writerOf(request, head, { version, isInner: true })
     let writer = begin()
     // @keyed none: it lives for one request, and has the items of one turn

@@ -16,7 +16,9 @@ export interface MessageHead {
   turn: string
   /** The run; undefined where none is kept. */
   run?: string | undefined
-  /** The reply by which the message goes on. */
+  /** Whether it goes on with a message that the client has. */
+  readonly goesOn?: boolean
+  /** The reply by which it does. */
   readonly reply?: CardReply | undefined
   /** The name of the VAC. */
   readonly vac: string
@@ -29,6 +31,8 @@ export interface WriterOptions {
   readonly version: 5 | 6 | 7
   readonly cite: (answer: Pick<Answer, 'answer' | 'source_documents'>) => readonly Citation[]
   readonly cursor?: FrameCursor
+  /** Whether the reader has the frames before the answer. */
+  readonly hasOpening?: boolean
   /** Whether the reader counts frames: text that comes again is a new paragraph, so that no frame is left out. */
   readonly isCounted?: boolean
   /** Earlier turns of the same message, which come first. */
@@ -68,11 +72,13 @@ export class MessageWriter {
     if (this.#isOpen) return ''
     this.#isOpen = true
     const { before = '', isInner } = this.#options
-    const { id, run, reply } = this.#head
+    const { id, run, goesOn, reply } = this.#head
     const start = isInner === true ? '' : this.#frame({ type: 'start', messageId: id, ...run !== undefined && { messageMetadata: { taskId: run } } }, before !== '')
-    const text = textOf([start, before, reply === undefined ? '' : this.#replied(reply)])
+    // clients look for calls without a result in the last step
+    const step = goesOn === true ? this.#frame({ type: 'start-step' }) : ''
+    const text = textOf([start, before, step, reply === undefined ? '' : this.#replied(reply)])
     this.#opening = this.count
-    return text
+    return this.#options.hasOpening === true ? '' : text
   }
 
   /** The frames of the next item of an answer; the last one is the Answer. */
@@ -188,6 +194,7 @@ export class MessageWriter {
     const rest = this.#add('text', this.#text.rest(answer))
     const citations = this.#options.cite({ answer: this.#text.said, source_documents: documents })
     const ended = this.#endPart(this.#citedIn(documents, citations))
+    const closed = this.#endCalls()
     const asked = askedBack(answer)
     const frames = [
       ...documents.map((document, i) => sourceFrame(document, i, citations.find(({ index }) => index === i))),
@@ -196,7 +203,7 @@ export class MessageWriter {
       ...asked === undefined ? [] : this.#question(asked, answer),
       ...this.#head.callsTools === true ? this.#callsOfClient(answer) : []
     ].map(frame => this.#frame(frame))
-    const written = [rest, ended, this.#endCalls(), ...frames]
+    const written = [rest, ended, closed, ...frames]
     if (this.#options.isInner === true) return joinTexts(written)
     const { usage: _usage, ...others } = metadata
     const usage = usageOf(answer)
@@ -240,10 +247,12 @@ export class MessageWriter {
     return toolCallsOf(answer, vac, i => `call-${turn}-${i}`).map(({ id, name, arguments: input }) => ({ type: 'tool-input-available', toolCallId: id, toolName: name, input: parsed(input), dynamic: true }))
   }
 
-  /** The result of the card that has been answered; clients count from here which calls have one. */
+  /** The result of the card that has been answered. */
   #replied ({ call: toolCallId, output, isDenied }: CardReply): Text {
-    const result = isDenied === true ? { type: 'tool-output-denied', toolCallId } : { type: 'tool-output-available', toolCallId, output: output ?? (isDenied === false ? 'yes' : null), dynamic: true }
-    return joinTexts([this.#frame({ type: 'start-step' }), this.#frame(result)])
+    const result = isDenied === true
+      ? { type: 'tool-output-denied', toolCallId }
+      : { type: 'tool-output-available', toolCallId, output: isDenied === false ? 'yes' : output ?? null, dynamic: true }
+    return this.#frame(result)
   }
 
   #frame (frame: object, isBare = false): Text {

@@ -48,7 +48,13 @@ export function readInput (body: ChatBody, takes: readonly string[]): ChatInput 
   const last = isRegenerated ? all.findLastIndex(({ role }) => role === 'user') : all.length - 1
   const latest = all[last]
   if (latest === undefined) throw invalid(path, 'needs a message of the user')
-  if (latest.role === 'assistant') return { ...answerOf(path, latest), history: turnsOf(all), files: [], isAgain: false, isWhole }
+  if (latest.role === 'assistant') {
+    const answered = repliedIn(stepsOf(latest.parts).at(-1)!)
+    if (answered === undefined) throw invalid(path, 'must end with a message of the user, or with the answer to a question; the last one is of the assistant')
+    const message = typeof latest.id === 'string' ? latest.id : undefined
+    // the last turn is the answer itself
+    return { ...answered, message, history: turnsOf(all).slice(0, -1), files: [], isAgain: false, isWhole }
+  }
   const isEdited = typeof messageId === 'string' && latest.id === messageId
   return { ...asked(path, latest.text, filesOf(latest.parts, takes)), history: turnsOf(all.slice(0, last)), isAgain: isRegenerated || isEdited, isWhole }
 }
@@ -64,12 +70,32 @@ function readMessage (value: unknown): Message[] {
   const { id, role, parts, content } = value
   if (role !== 'user' && role !== 'assistant') return []
   const known = Array.isArray(parts) ? parts.filter(isRecord) : []
-  const texts = known.flatMap(({ type, text }) => type === 'text' && typeof text === 'string' ? [text] : [])
-  return [{ id, role, text: Array.isArray(parts) ? texts.join('\n') : contentText(content ?? '') ?? '', parts: known }]
+  return [{ id, role, text: Array.isArray(parts) ? textIn(known) : contentText(content ?? '') ?? '', parts: known }]
 }
 
+/** What was said: a message of the assistant that went on after an answer to it is several turns. */
 function turnsOf (messages: readonly Message[]): ChatTurn[] {
-  return normaliseHistory(messages.flatMap(({ role, text }) => text === '' ? [] : [{ role, content: text }]))
+  return normaliseHistory(messages.flatMap(({ role, text, parts }) => {
+    const steps = role === 'assistant' ? stepsOf(parts) : []
+    const turns = steps.some(step => repliedIn(step) !== undefined)
+      ? steps.flatMap(step => [{ role, content: textIn(step) }, { role: 'user', content: repliedIn(step)?.question ?? '' }])
+      : [{ role, content: text }]
+    return turns.filter(({ content }) => content !== '')
+  }))
+}
+
+/** The parts of a message between the marks of its steps. */
+function stepsOf (parts: readonly Part[]): Part[][] {
+  const steps: Part[][] = [[]]
+  for (const part of parts) {
+    if (part.type === 'step-start') steps.push([])
+    else steps.at(-1)!.push(part)
+  }
+  return steps
+}
+
+function textIn (parts: readonly Part[]): string {
+  return parts.flatMap(({ type, text }) => type === 'text' && typeof text === 'string' ? [text] : []).join('\n')
 }
 
 /** Files of the kinds that the interpreter takes; others are left out, and so is what has no file. */
@@ -87,25 +113,27 @@ function kindOf (media = ''): string {
   return media.startsWith('image/') ? 'images' : media.startsWith('audio/') ? 'audio' : 'files'
 }
 
-/** What the last message of an assistant answers: the question of a card, or calls of tools that the client has. */
-function answerOf (path: string, { id, parts }: Message): Pick<ChatInput, 'question' | 'message' | 'reply'> {
-  const message = typeof id === 'string' ? id : undefined
-  const last = parts.slice(parts.findLastIndex(({ type }) => type === 'step-start') + 1)
-  for (const part of last.toReversed()) {
+/**
+ * What answers a step of the assistant: a reply by its card, or the outputs of tools that the client has; undefined for
+ * a step without either.
+ */
+function repliedIn (step: readonly Part[]): Pick<ChatInput, 'question' | 'reply'> | undefined {
+  for (const part of step.toReversed()) {
     const { toolCallId: call, state, output, approval } = part
     if (toolOf(part) !== ASK_USER || typeof call !== 'string') continue
-    if (state === 'output-available') return { question: textOf(output), message, reply: { call, output } }
-    if (state === 'approval-responded' && isRecord(approval)) {
-      const isDenied = approval.approved !== true
-      return { question: isDenied ? 'no' : 'yes', message, reply: { call, isDenied } }
-    }
+    if (state === 'output-available' && isRecord(approval)) return { question: 'yes', reply: { call, isDenied: false } }
+    if (state === 'output-available') return textOf(output).trim() === '' ? undefined : { question: textOf(output), reply: { call, output } }
+    if (state === 'output-denied') return { question: 'no', reply: { call, isDenied: true } }
+    if (state !== 'approval-responded' || !isRecord(approval)) continue
+    const isDenied = approval.approved !== true
+    return { question: isDenied ? 'no' : 'yes', reply: { call, isDenied } }
   }
-  const outputs = last.flatMap(part => toolOf(part) !== undefined && part.providerExecuted !== true && ['output-available', 'output-error'].includes(String(part.state))
-    ? [textOf(part.state === 'output-error' ? part.errorText : part.output)]
-    : [])
+  const outputs = step.flatMap(part => {
+    if (toolOf(part) === undefined || part.providerExecuted === true) return []
+    return part.state === 'output-available' ? [textOf(part.output)] : part.state === 'output-error' ? [textOf(part.errorText)] : []
+  })
   const question = outputs.join('\n\n')
-  if (question.trim() === '') throw invalid(path, 'must end with a message of the user, or with the answer to a question; the last one is of the assistant')
-  return { question, message }
+  return question.trim() === '' ? undefined : { question }
 }
 
 /** The name of the tool that a part is a call of; undefined for other parts. */
