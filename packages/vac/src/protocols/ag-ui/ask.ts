@@ -84,7 +84,7 @@ async function openInterrupt (running: Running, resume: readonly Resume[]): Prom
 
 /** The run whose answer comes before the question: a thread of a caller without an identity is known only by it. */
 async function answeredRun ({ request, vac, threadId, input: { answer } }: Running): Promise<Run | undefined> {
-  const place = turnOfId(turnOfMessage(answer?.id) ?? '')
+  const place = readTurnId(turnOfMessage(answer?.id) ?? '')
   const run = place && await request.runs.find(vac.name, place.id)
   return run !== undefined && run.turn === place!.turn && threadOf(run) === threadId ? run : undefined
 }
