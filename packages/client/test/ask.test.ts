@@ -9,7 +9,7 @@ import { cutting, serve } from './fixtures/service.js'
 import { read } from './fixtures/read.js'
 import '../../../test/fixtures/timeout.mjs'
 
-const PROTOCOLS: readonly ProtocolName[] = ['direct', 'openai', 'responses', 'a2a', 'mcp']
+const PROTOCOLS: readonly ProtocolName[] = ['direct', 'openai', 'responses', 'ai_sdk', 'a2a', 'mcp']
 const SOURCE = { page_content: 'Tea is hot.', metadata: { source: 'tea.md' } }
 
 const agent: Interpreter = async function * (question, _vac, history) {
@@ -30,12 +30,12 @@ test('each protocol brings the same text, sources and history', async t => {
     const { text, texts, updates, last, steps } = await read(ask(protocol, { base: `${base}/`, vac: 'docs', text: 'tea', history }))
     t.equal(text, 'Grüße: tea 🫖 after user a, assistant b', protocol)
     // the record of a task or a run that ends early has the whole text at once
-    t.ok(texts.length > 1 || protocol === 'a2a' || protocol === 'responses', `${protocol}: text arrives in pieces`)
+    t.ok(texts.length > 1 || protocol === 'a2a' || protocol === 'responses' || protocol === 'ai_sdk', `${protocol}: text arrives in pieces`)
     t.strictSame(updates.flatMap(({ sources = [] }) => sources), [SOURCE], protocol)
     t.equal(last.done, true)
     t.equal(updates.filter(({ done }) => done).length, 1)
     t.strictSame(steps, [], `${protocol}: no steps without the ask`)
-    t.equal(updates.some(({ progress }) => progress === 0.5), protocol === 'direct' || protocol === 'a2a', protocol)
+    t.equal(updates.some(({ progress }) => progress === 0.5), ['direct', 'ai_sdk', 'a2a'].includes(protocol), protocol)
   }
 })
 
@@ -55,7 +55,7 @@ test('a question of the agent is answered with `reply`', async t => {
     if (!text.includes('green')) return { answer: '', input_required: 'Which tea?' }
     yield 'green it is'
   })
-  for (const protocol of ['responses', 'a2a', 'mcp'] as const) {
+  for (const protocol of ['responses', 'ai_sdk', 'a2a', 'mcp'] as const) {
     const first = await read(ask(protocol, { base, vac: 'docs', text: 'tea' }))
     t.match(first.last, { input: { text: 'Which tea?' }, done: true }, protocol)
     // a page keeps it over a reload
@@ -78,7 +78,7 @@ test('an answer in the background goes on without its reader, is read from its c
     if (question === 'forever') await new Promise(() => {})
     yield 'two'
   })
-  for (const protocol of ['direct', 'responses', 'a2a'] as const) {
+  for (const protocol of ['direct', 'responses', 'ai_sdk', 'a2a'] as const) {
     gate = new Promise<void>(resolve => { go = resolve })
     const question = { base, vac: 'docs', text: 'count', background: true }
     let seen: Update = {}
@@ -88,7 +88,7 @@ test('an answer in the background goes on without its reader, is read from its c
       text = update.text ?? text + (update.delta ?? '')
       if (text === 'one ') break
     }
-    t.match(seen, { run: /./, cursor: /^\d+$/, conversation: /./ }, protocol)
+    t.match(seen, { run: /./, cursor: protocol === 'ai_sdk' ? /^\d+-\d+-\d+$/ : /^\d+$/, conversation: /./ }, protocol)
     go()
     const rest = await read(resume(protocol, { base, vac: 'docs', run: seen.run!, after: seen.cursor }))
     t.equal(rest.updates.map(({ delta = '' }) => delta).join(''), 'two', protocol)
@@ -241,17 +241,19 @@ test('the answer of an agent that streams nothing, and an event over several lin
   t.equal((await read(ask('openai', { ...question, url: base }))).text, 'whole')
 })
 
-test('a stream of responses that is cut goes on where it ended', async t => {
+test('a stream of responses or of a chat that is cut goes on where it ended', async t => {
   const target = await serve(t, async function * () {
     for (let i = 0; i < 20; i++) {
       await new Promise(resolve => setTimeout(resolve, 10))
       yield `word ${i} `
     }
   })
-  let limit = 1_000
-  const { base, cuts } = await cutting(t, target, () => { limit += 1_500; return limit })
-  const { text, updates } = await read(ask('responses', { base, vac: 'docs', text: 'count' }))
-  t.equal(text, Array.from({ length: 20 }, (_, i) => `word ${i} `).join(''))
-  t.equal(updates.map(({ delta = '' }) => delta).join(''), text, 'each piece comes once')
-  t.ok(cuts() > 0)
+  for (const [protocol, first, more] of [['responses', 1_000, 1_500], ['ai_sdk', 600, 400]] as const) {
+    let limit = first
+    const { base, cuts } = await cutting(t, target, () => { limit += more; return limit })
+    const { text, updates } = await read(ask(protocol, { base, vac: 'docs', text: 'count' }))
+    t.equal(text, Array.from({ length: 20 }, (_, i) => `word ${i} `).join(''), protocol)
+    t.equal(updates.map(({ delta = '' }) => delta).join(''), text, `${protocol}: each piece comes once`)
+    t.ok(cuts() > 0, protocol)
+  }
 })
