@@ -393,7 +393,8 @@ export const limits = {
   'Client package': [
     ['One event of a service, and a response that is not a stream', 'client: MAX_EVENT_BYTES', 'bytes', 'The answer fails with `RESPONSE_TOO_LARGE`.'],
     ['Connections of a run in a row that bring nothing new', 'client: MAX_FAILURES', 'connections', 'The reading fails with the failure of the last one; the run goes on.'],
-    ['Pause between two of them', 'client: MAX_PAUSE_MS', 'ms', 'It begins with none, and doubles up to this.']
+    ['Pause between two of them', 'client: MAX_PAUSE_MS', 'ms', 'It begins with none, and doubles up to this.'],
+    ['A refusal that is a text', 'client: MAX_SENTENCE_CHARS', 'characters', 'The error names only the status.']
   ],
   'Page of the playground': [
     ['Exchanges that the page keeps', 'playground: MAX_EXCHANGES', '', 'The oldest one leaves.'],

@@ -1,7 +1,7 @@
 import { test, type Test } from 'tap'
 import { until } from './fixtures/until.js'
 import { CLIENTS, openChat, type ChatMessage, type OpenChat, type Part } from './ai-sdk/chat.mjs'
-import { makeService, SOURCES } from './ai-sdk/service.js'
+import { makeService, SOURCES, untilRead } from './ai-sdk/service.js'
 
 /** The parts of a message as JSON: some versions have keys without a value. */
 const partsOf = ({ parts }: ChatMessage): Part[] => JSON.parse(JSON.stringify(parts)) as Part[]
@@ -117,6 +117,7 @@ for (const { ai, version, major } of CLIENTS) {
     }
     t.equal(work.aborted, 0)
     t.equal(work.asked.length, 1)
+    await untilRead(url, id)
     const late = openChat(ai, `${url}/ai/docs`, { id, messages: restored })
     await late.chat.resumeStream()
     t.equal(late.requests[0]!.status, 204, 'somebody has read it to its end')
@@ -133,6 +134,7 @@ for (const { ai, version, major } of CLIENTS) {
     const awake = openChat(ai, `${url}/ai/docs`, { id: `${id} asleep`, messages: sleeping.chat.messages.slice(0, 1) })
     await awake.chat.resumeStream()
     t.equal(awake.text(), 'You asked: hold it', 'the whole text, which no reader has had')
+    await untilRead(url, `${id} asleep`)
     const again = openChat(ai, `${url}/ai/docs`, { id: `${id} asleep`, messages: awake.chat.messages })
     await again.chat.resumeStream()
     t.equal(again.requests[0]!.status, 204)

@@ -6,6 +6,7 @@ import { vacPlugin } from '@polyvac/vac'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { once } from 'node:events'
 import type { Test } from 'tap'
+import { until } from '../fixtures/until.js'
 
 /** What the agent was asked, and what happened to its answers. */
 export interface Work {
@@ -110,4 +111,13 @@ export async function makeService (t: Test, { runs: keeps = true, version, agent
   })
   t.teardown(() => app.close())
   return { app, url: await app.listen({ port: 0, host: '127.0.0.1' }), work, vacs, tasks, runs }
+}
+
+/** Waits until it is noted that a reader has got the end of an answer, which is after the reader has it. */
+export async function untilRead (url: string, id: string): Promise<void> {
+  await until(async () => {
+    const response = await fetch(`${url}/ai/docs/${encodeURIComponent(id)}/stream`)
+    await response.body?.cancel()
+    return response.status === 204
+  }, 'the end has been read')
 }

@@ -1,6 +1,7 @@
 // The public API of @polyvac/client. Each protocol is an object of a subpath as well.
 import { a2a, type A2aQuestion, type A2aRun } from './a2a.js'
 import { agUi } from './ag-ui.js'
+import { aiSdk } from './ai-sdk.js'
 import { direct, type DirectQuestion } from './direct.js'
 import { mcp } from './mcp.js'
 import { openai } from './openai.js'
@@ -15,12 +16,12 @@ export type { ResponsesQuestion } from './responses.js'
 export type { Connection, InputRequest, Protocol, Question, RunProtocol, RunReference, Source, Step, Turn, Update } from './types.js'
 
 /** What a question has, by the name of its protocol. */
-export interface Questions { direct: DirectQuestion, openai: Question, responses: ResponsesQuestion, ag_ui: Question, a2a: A2aQuestion, mcp: Question }
+export interface Questions { direct: DirectQuestion, openai: Question, responses: ResponsesQuestion, ai_sdk: Question, ag_ui: Question, a2a: A2aQuestion, mcp: Question }
 export type ProtocolName = keyof Questions
 /** What a run is named by, for each protocol whose answers go on without their reader. */
-export interface Runs { direct: RunReference, responses: RunReference, ag_ui: RunReference, a2a: A2aRun }
+export interface Runs { direct: RunReference, responses: RunReference, ai_sdk: RunReference, ag_ui: RunReference, a2a: A2aRun }
 
-const PROTOCOLS = { direct, openai, responses, ag_ui: agUi, a2a, mcp }
+const PROTOCOLS = { direct, openai, responses, ai_sdk: aiSdk, ag_ui: agUi, a2a, mcp }
 
 /**
  * Asks a VAC. The updates end with one that has `done`; leaving the loop closes the connection. A bundle with all

@@ -29,7 +29,16 @@ export async function send ({ headers, signal, fetch: sendRequest = fetch }: Con
     throw new UnreachableError(url, err)
   }
   if (response.ok) return response
-  throw refusal(response, jsonOf(await readText(response, signal)))
+  const text = await readText(response, signal)
+  throw refusal(response, jsonOf(text) ?? sentenceIn(response, text))
+}
+
+/** Longest refusal that is a sentence: a proxy may send a whole page. */
+const MAX_SENTENCE_CHARS = 1_000
+
+/** The refusal of a protocol that has no object for it. */
+function sentenceIn ({ headers }: Response, text: string): object | undefined {
+  return /^text\/plain/.test(headers.get('content-type') ?? '') && text !== '' && text.length <= MAX_SENTENCE_CHARS ? { error: text } : undefined
 }
 
 /** The body of a response. @throws ServiceError */

@@ -9,7 +9,7 @@ import { cutting, serve } from './fixtures/service.js'
 import { read } from './fixtures/read.js'
 import '../../../test/fixtures/timeout.mjs'
 
-const PROTOCOLS: readonly ProtocolName[] = ['direct', 'openai', 'responses', 'ag_ui', 'a2a', 'mcp']
+const PROTOCOLS: readonly ProtocolName[] = ['direct', 'openai', 'responses', 'ai_sdk', 'ag_ui', 'a2a', 'mcp']
 const SOURCE = { page_content: 'Tea is hot.', metadata: { source: 'tea.md' } }
 
 const agent: Interpreter = async function * (question, _vac, history) {
@@ -30,12 +30,12 @@ test('each protocol brings the same text, sources and history', async t => {
     const { text, texts, updates, last, steps } = await read(ask(protocol, { base: `${base}/`, vac: 'docs', text: 'tea', history }))
     t.equal(text, 'Grüße: tea 🫖 after user a, assistant b', protocol)
     // the record of a task or a run that ends early has the whole text at once
-    t.ok(texts.length > 1 || ['a2a', 'responses', 'ag_ui'].includes(protocol), `${protocol}: text arrives in pieces`)
+    t.ok(texts.length > 1 || ['a2a', 'responses', 'ai_sdk', 'ag_ui'].includes(protocol), `${protocol}: text arrives in pieces`)
     t.strictSame(updates.flatMap(({ sources = [] }) => sources), [SOURCE], protocol)
     t.equal(last.done, true)
     t.equal(updates.filter(({ done }) => done).length, 1)
     t.strictSame(steps, [], `${protocol}: no steps without the ask`)
-    t.equal(updates.some(({ progress }) => progress === 0.5), ['direct', 'a2a', 'ag_ui'].includes(protocol), protocol)
+    t.equal(updates.some(({ progress }) => progress === 0.5), ['direct', 'a2a', 'ai_sdk', 'ag_ui'].includes(protocol), protocol)
   }
 })
 
@@ -55,7 +55,7 @@ test('a question of the agent is answered with `reply`', async t => {
     if (!text.includes('green')) return { answer: '', input_required: 'Which tea?' }
     yield 'green it is'
   })
-  for (const protocol of ['responses', 'ag_ui', 'a2a', 'mcp'] as const) {
+  for (const protocol of ['responses', 'ai_sdk', 'ag_ui', 'a2a', 'mcp'] as const) {
     const first = await read(ask(protocol, { base, vac: 'docs', text: 'tea' }))
     t.match(first.last, { input: { text: 'Which tea?' }, done: true }, protocol)
     // a page keeps it over a reload
@@ -78,7 +78,7 @@ test('an answer in the background goes on without its reader, is read from its c
     if (question === 'forever') await new Promise(() => {})
     yield 'two'
   })
-  for (const protocol of ['direct', 'responses', 'ag_ui', 'a2a'] as const) {
+  for (const protocol of ['direct', 'responses', 'ai_sdk', 'ag_ui', 'a2a'] as const) {
     gate = new Promise<void>(resolve => { go = resolve })
     const question = { base, vac: 'docs', text: 'count', background: true }
     let seen: Update = {}
@@ -243,14 +243,14 @@ test('the answer of an agent that streams nothing, and an event over several lin
   t.equal((await read(ask('openai', { ...question, url: base }))).text, 'whole')
 })
 
-test('a stream of responses or AG-UI that is cut goes on where it ended', async t => {
+test('a stream of responses or of a chat that is cut goes on where it ended', async t => {
   const target = await serve(t, async function * () {
     for (let i = 0; i < 20; i++) {
       await new Promise(resolve => setTimeout(resolve, 10))
       yield `word ${i} `
     }
   })
-  for (const [protocol, first, more] of [['responses', 2_500, 1_500], ['ag_ui', 900, 300]] as const) {
+  for (const [protocol, first, more] of [['responses', 2_500, 1_500], ['ai_sdk', 1_000, 400], ['ag_ui', 900, 300]] as const) {
     let limit = first - more
     const { base, cuts } = await cutting(t, target, () => { limit += more; return limit })
     const { text, updates } = await read(ask(protocol, { base, vac: 'docs', text: 'count' }))
