@@ -21,7 +21,7 @@ const query = 'flow 20 2'
 
 /** Requests of forms of the probes, by what they are. */
 const asked = (probes, more = {}) => Object.fromEntries(forms(probes).map(([what, ask]) => [[what, ...Object.keys(more)].join(' '), host => {
-  const { path, body, headers } = ask(query, 'agent')
+  const { path, body, headers } = ask(query, 'demo')
   return post(host, path, { ...body, ...more }, headers)
 }]))
 
@@ -31,22 +31,22 @@ const KINDS = {
   ...asked({ responses: PROBES.responses }, { store: false }),
   documents: host => post(host, '/vac/docs', { user_input: 'Who counts the ships?' }),
   async cancel (host) {
-    const taskId = jsonOf(await post(host, '/a2a/tasks/send', task('wait 5000', 'vac_stream_agent')))?.result?.taskId
+    const taskId = jsonOf(await post(host, '/a2a/tasks/send', task('wait 5000', 'vac_stream_demo')))?.result?.taskId
     return await post(host, '/a2a/tasks/cancel', rpc('tasks/cancel', { taskId }))
   },
   async push (host, push) {
-    const taskId = jsonOf(await post(host, '/a2a/tasks/send', task('wait 50', 'vac_stream_agent')))?.result?.taskId
+    const taskId = jsonOf(await post(host, '/a2a/tasks/send', task('wait 50', 'vac_stream_demo')))?.result?.taskId
     return await post(host, '/a2a/tasks/pushNotification/set', rpc('tasks/pushNotification/set', { taskId, pushNotificationConfig: { url: push } }))
   },
   async background (host) {
-    const run = jsonOf(await post(host, '/vac/agent', { user_input: Math.random() < 0.5 ? query : 'wait 5000', background: true }))?.run_id
-    if (Math.random() < 0.5) await post(host, `/vac/agent/runs/${run}/cancel`)
-    const { status } = await send(host, { path: `/vac/agent/runs/${run}/stream` })
-    if (Math.random() < 0.5) await send(host, { method: 'DELETE', path: `/vac/agent/runs/${run}` })
+    const run = jsonOf(await post(host, '/vac/demo', { user_input: Math.random() < 0.5 ? query : 'wait 5000', background: true }))?.run_id
+    if (Math.random() < 0.5) await post(host, `/vac/demo/runs/${run}/cancel`)
+    const { status } = await send(host, { path: `/vac/demo/runs/${run}/stream` })
+    if (Math.random() < 0.5) await send(host, { method: 'DELETE', path: `/vac/demo/runs/${run}` })
     return { status }
   },
   async response (host) {
-    const ask = more => post(host, '/openai/v1/responses', { model: 'agent', input: query, ...more })
+    const ask = more => post(host, '/openai/v1/responses', { model: 'demo', input: query, ...more })
     const { id } = jsonOf(await ask({ input: Math.random() < 0.5 ? query : 'wait 5000', background: true })) ?? {}
     if (Math.random() < 0.5) await post(host, `/openai/v1/responses/${id}/cancel`)
     const { status, text } = await send(host, { path: `/openai/v1/responses/${id}?stream=true` })
@@ -56,33 +56,33 @@ const KINDS = {
   },
   async conversation (host) {
     const id = String(Math.random())
-    await post(host, '/vac/agent', { user_input: query, conversation_id: id })
-    await post(host, '/openai/v1/chat/completions', { model: 'agent', messages: [{ role: 'user', content: query }, { role: 'user', content: 'another' }], conversation_id: id })
-    const exported = jsonOf(await send(host, { path: `/vac/agent/conversations/${id}/export` }))
-    if (Math.random() < 0.5) await send(host, { method: 'DELETE', path: `/vac/agent/conversations/${id}` })
-    return await post(host, '/vac/agent/conversations', exported)
+    await post(host, '/vac/demo', { user_input: query, conversation_id: id })
+    await post(host, '/openai/v1/chat/completions', { model: 'demo', messages: [{ role: 'user', content: query }, { role: 'user', content: 'another' }], conversation_id: id })
+    const exported = jsonOf(await send(host, { path: `/vac/demo/conversations/${id}/export` }))
+    if (Math.random() < 0.5) await send(host, { method: 'DELETE', path: `/vac/demo/conversations/${id}` })
+    return await post(host, '/vac/demo/conversations', exported)
   },
   async repeated (host) {
     const headers = { 'idempotency-key': String(Math.random()) }
-    await Promise.all([1, 2].map(() => post(host, '/vac/streaming/agent/sse', { user_input: query }, headers)))
-    return await post(host, '/vac/streaming/agent/sse', { user_input: query }, headers)
+    await Promise.all([1, 2].map(() => post(host, '/vac/streaming/demo/sse', { user_input: query }, headers)))
+    return await post(host, '/vac/streaming/demo/sse', { user_input: query }, headers)
   },
   async mcpSession (host) {
     const { headers } = await mcpSession(host)
     await post(host, '/mcp', rpc('tools/list', {}), headers)
-    await post(host, '/mcp', rpc('tools/call', { name: 'vac_stream_agent', arguments: { query }, _meta: { progressToken: 1 } }), headers)
+    await post(host, '/mcp', rpc('tools/call', { name: 'vac_stream_demo', arguments: { query }, _meta: { progressToken: 1 } }), headers)
     return await send(host, { method: 'DELETE', path: '/mcp', headers })
   },
   gateway: host => post(host, '/mcp/call', { server: 'upstream', tool: 'echo', arguments: { message: 'hello' } }),
-  fromAgent: host => post(host, '/vac/agent', { user_input: 'call' }),
+  fromAgent: host => post(host, '/vac/demo', { user_input: 'call' }),
   lists: host => send(host, { path: '/mcp/tools' }),
-  wrong: host => post(host, '/vac/agent', { user_input: 7 }),
+  wrong: host => post(host, '/vac/demo', { user_input: 7 }),
   async abort (host) {
     const { port } = new URL(host)
     const bytes = [
-      jsonBytes('/vac/streaming/agent/sse', { user_input: 'flow 200 5' }), jsonBytes('/openai/v1/responses', { model: 'agent', input: 'flow 200 5', stream: true, store: Math.random() < 0.5 }), jsonBytes('/vac/agent', { user_input: 'wait 2000' }),
-      jsonBytes('/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_agent', input: { query: 'flow 50 5' } })),
-      jsonBytes('/mcp/call', { server: 'upstream', tool: 'big', arguments: { bytes: 500_000 } }), bytesOf('POST', '/vac/agent', { 'Content-Type': 'application/json' }, '{"user_input":"hello"}').slice(0, -7)
+      jsonBytes('/vac/streaming/demo/sse', { user_input: 'flow 200 5' }), jsonBytes('/openai/v1/responses', { model: 'demo', input: 'flow 200 5', stream: true, store: Math.random() < 0.5 }), jsonBytes('/vac/demo', { user_input: 'wait 2000' }),
+      jsonBytes('/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_demo', input: { query: 'flow 50 5' } })),
+      jsonBytes('/mcp/call', { server: 'upstream', tool: 'big', arguments: { bytes: 500_000 } }), bytesOf('POST', '/vac/demo', { 'Content-Type': 'application/json' }, '{"user_input":"hello"}').slice(0, -7)
     ]
     const { socket, closed } = open(Number(port))
     socket.write(bytes[Math.floor(Math.random() * bytes.length)])

@@ -49,7 +49,7 @@ const SHAPES = [
   ['text/plain', 'hello', 'text/plain'],
   ['an odd content type', '{}', 'application/;;=\t"x'],
   ['multipart', multipart, 'multipart/form-data; boundary=b'],
-  ['a form', 'vac=agent&question=%00%ff&a[__proto__]=1', 'application/x-www-form-urlencoded'],
+  ['a form', 'vac=demo&question=%00%ff&a[__proto__]=1', 'application/x-www-form-urlencoded'],
   ['chunks', '{"user_input":"in chunks"}', json, { 'transfer-encoding': 'chunked' }]
 ].map(([name, body, ...more]) => [name, body === undefined ? undefined : Buffer.from(body), ...more])
 
@@ -65,10 +65,10 @@ function documentedPaths () {
 export async function routesOf (context) {
   const { paths } = jsonOf(await context.send({ path: '/openapi.json' }))
   const { taskId } = jsonOf(await context.post('/a2a/tasks/send', task('hello'))).result
-  const values = { server_name: 'upstream', taskId, task_id: taskId, model: 'agent' }
+  const values = { server_name: 'upstream', taskId, task_id: taskId, model: 'demo' }
   const concrete = path => path.replace(/[{:<](\w+)[}>]?/g, (whole, name, at) => {
     if (name === 'send' || name === 'stream') return whole
-    return values[name] ?? (name === 'id' && !path.includes('Configs') ? taskId : name === 'id' ? 'hook' : 'agent')
+    return values[name] ?? (name === 'id' && !path.includes('Configs') ? taskId : name === 'id' ? 'hook' : 'demo')
   })
   const all = [...Object.keys(paths), ...documentedPaths(), '/', '/no/such/path', `/a2a/v1/tasks/${taskId}:cancel`, `/a2a/v1/tasks/${taskId}:subscribe`]
   return { paths, routes: [...new Set(all.map(concrete))].sort() }

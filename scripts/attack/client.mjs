@@ -48,7 +48,7 @@ export const rpc = (method, params, id = 1) => ({ jsonrpc: '2.0', id, method, pa
 const MCP_HEADERS = { accept: 'application/json, text/event-stream' }
 
 /** A task of the description's dialect. */
-export const task = (question, skill = 'vac_query_agent') => rpc('tasks/send', { skillName: skill, input: { query: question } })
+export const task = (question, skill = 'vac_query_demo') => rpc('tasks/send', { skillName: skill, input: { query: question } })
 
 /** A session of MCP: its headers. */
 export async function mcpSession (url, headers = {}, capabilities = {}) {

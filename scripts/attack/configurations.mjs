@@ -11,8 +11,8 @@ const MAX_CHECK_MS = 120_000
 const WATCH_MS = 1_200
 const MAX_TEXT = 64 * 1024
 const good = JSON.stringify(configuration({ tasks: { store: 'memory' } }))
-const laughs = ['a: &a [x, x, x, x, x, x, x, x, x]', ...'bcdefghij'.split('').map((name, i) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghij'[i]}`).join(', ')}]`), 'kind: vacConfig', 'vac: { agent: *j }'].join('\n')
-const merges = `kind: vacConfig\nx0: &x0 { a: 1 }\n${Array.from({ length: 2_000 }, (_, i) => `x${i + 1}: &x${i + 1} { <<: [*x${i}, *x${i}], k${i}: 1 }`).join('\n')}\nvac: { agent: {} }\n`
+const laughs = ['a: &a [x, x, x, x, x, x, x, x, x]', ...'bcdefghij'.split('').map((name, i) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghij'[i]}`).join(', ')}]`), 'kind: vacConfig', 'vac: { demo: *j }'].join('\n')
+const merges = `kind: vacConfig\nx0: &x0 { a: 1 }\n${Array.from({ length: 2_000 }, (_, i) => `x${i + 1}: &x${i + 1} { <<: [*x${i}, *x${i}], k${i}: 1 }`).join('\n')}\nvac: { demo: {} }\n`
 const withModule = text => ({ 'vac_config.yaml': configuration({ stream_interpreter: './bad.mjs', tasks: { store: 'memory' } }), 'bad.mjs': text })
 
 /** Files of each configuration; a function prepares the folder. */
@@ -25,16 +25,16 @@ const CONFIGURATIONS = {
   'billion laughs': laughs,
   'merges of merges': merges,
   'quadratic anchors': `kind: vacConfig\nvac:\n${Array.from({ length: 20_000 }, (_, i) => `  v${i}: &a${i} { display_name: x }`).join('\n')}\n`,
-  '200,000 keys': `kind: vacConfig\nvac:\n  agent:\n${Array.from({ length: 200_000 }, (_, i) => `    k${i}: ${i}`).join('\n')}\n`,
+  '200,000 keys': `kind: vacConfig\nvac:\n  demo:\n${Array.from({ length: 200_000 }, (_, i) => `    k${i}: ${i}`).join('\n')}\n`,
   '200,000 unknown keys': `kind: vacConfig\n${Array.from({ length: 200_000 }, (_, i) => `k${i}: ${i}`).join('\n')}\n`,
   '20,000 VACs': `kind: vacConfig\nservice: { stream_interpreter: echo, tasks: { store: memory } }\nvac:\n${Array.from({ length: 20_000 }, (_, i) => `  v${i}: { display_name: x }`).join('\n')}\n`,
   '100 MB': folder => writeFileSync(join(folder, 'vac_config.yaml'), Buffer.alloc(100 * 1024 * 1024, 'a: b\n')),
-  'a string of 20 MB': `kind: vacConfig\nvac: { agent: { display_name: "${'x'.repeat(20_000_000)}" } }`,
+  'a string of 20 MB': `kind: vacConfig\nvac: { demo: { display_name: "${'x'.repeat(20_000_000)}" } }`,
   'NUL bytes': Buffer.alloc(100_000),
   'bytes of chance': Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * 7919 + 13) % 251)),
   nothing: '',
   'tags and directives': '%YAML 9.9\n--- !!js/function "function () { process.exit(7) }"\nkind: !<tag:x> vacConfig\n',
-  '20,000 variables': `kind: vacConfig\nvac: { agent: { display_name: "${'${A:-'.repeat(20_000)}" } }`,
+  '20,000 variables': `kind: vacConfig\nvac: { demo: { display_name: "${'${A:-'.repeat(20_000)}" } }`,
   'a FIFO': folder => execFileSync('mkfifo', [join(folder, 'vac_config.yaml')]),
   'a folder': folder => mkdirSync(join(folder, 'vac_config.yaml')),
   'a link to itself': folder => execFileSync('ln', ['-s', 'vac_config.yaml', join(folder, 'vac_config.yaml')]),
@@ -76,7 +76,7 @@ async function reload (host, content, name) {
   // long enough for the watcher to see it; the honest client measures meanwhile
   await delay(WATCH_MS)
   rmSync(join(host.folder, 'vac_config.yaml'), { recursive: true, force: true })
-  writeFileSync(join(host.folder, 'vac_config.yaml'), good.replace('"display_name":"Agent"', `"display_name":"${name}"`))
+  writeFileSync(join(host.folder, 'vac_config.yaml'), good.replace('"display_name":"Demo"', `"display_name":"${name}"`))
   const followed = await until(async () => jsonOf(await send(host.url, { path: '/vac' }))?.vacs.some(vac => vac.display_name === name), MAX_CHECK_MS)
   return { tried: 2, followed }
 }
@@ -106,7 +106,7 @@ export const group = {
     }))
     const reloads = Object.entries(CONFIGURATIONS).filter(([name]) => !SLOW.includes(name)).map(([name, content], i) => ({
       name: `a reload with ${name}`,
-      attack: () => reload(context.host, content, `Agent ${i}`)
+      attack: () => reload(context.host, content, `Demo ${i}`)
     }))
     const lastReload = {
       name: `a reload with ${SLOW[0]}`,

@@ -48,7 +48,7 @@ const killed = {
       const host = await run(folder)
       const work = Array.from({ length: TASKS }, async (_, i) => {
         await delay(i * 5)
-        const { task } = await create(host, i % 2 === 0 ? 'hello' : 'flow 10 30', i % 2 === 0 ? 'vac_query_agent' : 'vac_stream_agent').catch(() => ({}))
+        const { task } = await create(host, i % 2 === 0 ? 'hello' : 'flow 10 30', i % 2 === 0 ? 'vac_query_demo' : 'vac_stream_demo').catch(() => ({}))
         if (task?.taskId !== undefined) acknowledged.push(task.taskId)
       })
       const wanted = acknowledged.length + 1 + Math.floor(Math.random() * TASKS * 0.8)
@@ -82,7 +82,7 @@ const twoProcesses = {
     const ids = made.map(({ task }) => task?.taskId).filter(Boolean)
     problems.push(...await endsOf(hosts[0], ids), ...await endsOf(hosts[1], ids.slice(0, 20)))
     // one of them dies; the other one finishes its work
-    const slow = await Promise.all(Array.from({ length: 10 }, () => create(hosts[0], 'flow 100 20', 'vac_stream_agent')))
+    const slow = await Promise.all(Array.from({ length: 10 }, () => create(hosts[0], 'flow 100 20', 'vac_stream_demo')))
     hosts[0].kill()
     problems.push(...await endsOf(hosts[1], slow.map(({ task }) => task?.taskId).filter(Boolean)))
     hosts[1].kill()
@@ -98,7 +98,7 @@ async function fill (host, folder, free) {
   const word = 'x'.repeat(400_000)
   let refused = 0
   for (let i = 0; i < 60 && refused < 5; i++) {
-    const response = await post(host.url, '/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_agent', input: { query: 'hello', context: { word } } }))
+    const response = await post(host.url, '/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_demo', input: { query: 'hello', context: { word } } }))
     const made = jsonOf(response)?.result
     if (made?.taskId !== undefined) acknowledged.push(made.taskId)
     else if (isRefused(response)) refused++
@@ -108,7 +108,7 @@ async function fill (host, folder, free) {
   // space that is too small for a large task may be enough for a small one
   const takesSmall = (await create(host, 'hello')).task !== undefined
   const ready = (await (await fetch(`${host.url}/ready`)).json()).status
-  const direct = await post(host.url, '/vac/agent', { user_input: 'hello' })
+  const direct = await post(host.url, '/vac/demo', { user_input: 'hello' })
   if (refused === 0) problems.push('the disk never became full')
   else if (ready === 'ready' && !takesSmall) problems.push('/ready answers `ready` while tasks are refused')
   if (direct.status !== 200) problems.push(`a direct call: ${direct.status}`)
@@ -202,7 +202,7 @@ const clockBack = {
   async attack () {
     const folder = newFolder()
     const first = await run(folder)
-    const { task } = await create(first, 'wait 3000', 'vac_stream_agent')
+    const { task } = await create(first, 'wait 3000', 'vac_stream_demo')
     await until(async () => (await get(first, task.taskId)).state === 'working')
     first.kill()
     await first.ended

@@ -20,7 +20,7 @@ const PARAMS = {
   message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'hello' }] },
   id: 'x',
   taskId: 'x',
-  name: 'vac_query_agent',
+  name: 'vac_query_demo',
   arguments: { query: 'hello' },
   uri: 'up://a',
   cursor: 'x',
@@ -29,7 +29,7 @@ const PARAMS = {
   metadata: {},
   configuration: {},
   contextId: 'c',
-  tenant: 'agent',
+  tenant: 'demo',
   protocolVersion: '2025-11-25',
   capabilities: {},
   clientInfo: { name: 'a', version: '1' },
@@ -43,7 +43,7 @@ export const group = {
     const { paths } = await routesOf(context)
     const { components } = jsonOf(await context.send({ path: '/openapi.json' }))
     const fieldsOf = schema => schema?.$ref === undefined ? Object.entries(schema?.properties ?? {}) : fieldsOf(components.schemas[schema.$ref.split('/').at(-1)])
-    const asked = questionsByPath('hello', 'agent')
+    const asked = questionsByPath('hello', 'demo')
     const entries = []
     const add = (name, jobs) => entries.push({
       name,
@@ -59,7 +59,7 @@ export const group = {
     })
     const shown = value => JSON.stringify(value).slice(0, 40)
     for (const [route, { post }] of Object.entries(paths)) {
-      const path = route.replace(/\{\w+\}/g, 'agent')
+      const path = route.replace(/\{\w+\}/g, 'demo')
       const schema = post?.requestBody?.content?.['application/json']?.schema
       const fields = fieldsOf(schema)
       const { body, headers } = asked.get(path) ?? {}
@@ -68,7 +68,7 @@ export const group = {
       const names = [...fields.map(([name]) => name), ...method === undefined ? [] : ['skillName', 'input', 'taskId', 'limit', 'cursor', 'state', 'pushNotificationConfig', 'clientMetadata'].map(name => `params.${name}`)]
       if (names.length > 0) {
         add(path, names.flatMap(name => VALUES.map(value => ({
-          path, headers, what: `${name} = ${shown(value)}`, body: name.startsWith('params.') ? { ...valid, params: { skillName: 'vac_query_agent', input: { query: 'hello' }, [name.slice(7)]: value } } : { ...valid, [name]: value }
+          path, headers, what: `${name} = ${shown(value)}`, body: name.startsWith('params.') ? { ...valid, params: { skillName: 'vac_query_demo', input: { query: 'hello' }, [name.slice(7)]: value } } : { ...valid, [name]: value }
         }))))
       }
     }
@@ -80,11 +80,11 @@ export const group = {
         add(`${name} ${method}`, [...jobs, ...VALUES.map(value => ({ path, headers, what: `${method}, id = ${shown(value)}`, body: { ...body, id: value } }))])
       }
     }
-    const names = ['..', '..%2f..%2fetc', '%00', '%ff', '__proto__', 'constructor', 'hasOwnProperty', 'agent%20', 'AGENT', 'a'.repeat(400), '%c0%ae', 'ａgent', 'agent/', 'agent;x', '%2e%2e', '\u{1f600}'].map(encodeURI)
+    const names = ['..', '..%2f..%2fetc', '%00', '%ff', '__proto__', 'constructor', 'hasOwnProperty', 'demo%20', 'DEMO', 'a'.repeat(400), '%c0%ae', 'ｄemo', 'demo/', 'demo;x', '%2e%2e', '\u{1f600}'].map(encodeURI)
     const all = names.flatMap(name => [name, encodeURIComponent(name)])
     const odd = [
       ...all.flatMap(name => questions('hello', name).map(([, request, probe]) => ({ method: 'POST', probe, ...request }))),
-      ...['/vac/', '/vac/streaming/', '/openai/v1/models/', '/openai/v1/chat/completions/', '/a2a/vacs/', '/a2a/v1/tasks/', '/mcp/tools/', '/vac/agent/conversations/'].flatMap(path => all.flatMap(name => [
+      ...['/vac/', '/vac/streaming/', '/openai/v1/models/', '/openai/v1/chat/completions/', '/a2a/vacs/', '/a2a/v1/tasks/', '/mcp/tools/', '/vac/demo/conversations/'].flatMap(path => all.flatMap(name => [
         { method: 'GET', path: path + name }, { method: 'POST', path: path + name, body: {} }
       ]))
     ]
@@ -96,7 +96,7 @@ export const group = {
           const { status, text } = await context.send({ readMs: 120_000, method, path, body: body && JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } })
           // JSON-RPC refuses the message with 200 before it looks for the VAC
           // an entry above has begun a conversation with such a name: it is one of this caller
-          const isOwn = path.startsWith('/vac/agent/conversations/') && text.startsWith(`{"id":${JSON.stringify(decodeURI(path.slice(25)))},`)
+          const isOwn = path.startsWith('/vac/demo/conversations/') && text.startsWith(`{"id":${JSON.stringify(decodeURI(path.slice('/vac/demo/conversations/'.length)))},`)
           const isRefused = isOwn || status >= 400 || /^\{"jsonrpc":"2.0".*"error":/.test(text) || probe?.errorOf(text) !== undefined
           if (!isRefused || (status >= 500 && status !== 501)) wrong.push(`${method} ${path.slice(0, 80)}: ${status} ${text.slice(0, 120)}`)
         })

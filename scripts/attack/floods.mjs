@@ -10,14 +10,14 @@ const word = 'x'.repeat(MIB - 512)
 
 /**
  * An open defect, so these are not flooded: with a heap of 96 MB the host sometimes ends after about 80 answers, with
- * more in memory than the budget counts; the cause is not known. `/vac/streaming/agent/sse` showed it in one run of
+ * more in memory than the budget counts; the cause is not known. `/vac/streaming/demo/sse` showed it in one run of
  * three; the others were not flooded before either.
  */
-const UNPROTECTED = new Set(['/vac/streaming/agent/sse', '/a2a/tasks/sendSubscribe', '/a2a/v1/message:send', '/a2a/v1/message:stream', '/mcp'])
+const UNPROTECTED = new Set(['/vac/streaming/demo/sse', '/a2a/tasks/sendSubscribe', '/a2a/v1/message:send', '/a2a/v1/message:stream', '/mcp'])
 
 /** A request with a body of almost 1 MiB for each other path. */
 const LARGE = [
-  ...[...questionsByPath(word, 'agent').values()].filter(({ path }) => !UNPROTECTED.has(path)),
+  ...[...questionsByPath(word, 'demo').values()].filter(({ path }) => !UNPROTECTED.has(path)),
   { path: '/mcp/call', body: { server: 'upstream', tool: 'echo', arguments: { message: word } } }
 ]
 
@@ -53,7 +53,7 @@ export const group = {
       async attack () {
         const wires = Array.from({ length: COUNT }, () => open(context.port))
         const body = JSON.stringify({ user_input: word })
-        for (const { socket } of wires) socket.write(bytesOf('POST', '/vac/agent', { 'Content-Type': 'application/json', Connection: 'close' }, body).slice(0, -1))
+        for (const { socket } of wires) socket.write(bytesOf('POST', '/vac/demo', { 'Content-Type': 'application/json', Connection: 'close' }, body).slice(0, -1))
         await delay(3_000)
         for (const { socket } of wires) socket.end('}')
         await until(() => wires.every(({ isClosed }) => isClosed))
@@ -91,7 +91,7 @@ export const group = {
       busy: true,
       holds,
       attack: () => {
-        const { body, headers } = modern('tools/call', { name: 'vac_query_agent', arguments: { query: 'q', context: { a: 'a'.repeat(3.9 * MIB) } } })
+        const { body, headers } = modern('tools/call', { name: 'vac_query_demo', arguments: { query: 'q', context: { a: 'a'.repeat(3.9 * MIB) } } })
         return flood(context, 60, () => context.post('/mcp', body, headers, { alone: true }))
       }
     },
@@ -100,7 +100,7 @@ export const group = {
       busy: true,
       holds,
       attack: () => {
-        const body = Buffer.from(JSON.stringify(rpc('tasks/send', { skillName: 'vac_stream_agent', input: { query: 'wait 5000', context: { a: word } } })))
+        const body = Buffer.from(JSON.stringify(rpc('tasks/send', { skillName: 'vac_stream_demo', input: { query: 'wait 5000', context: { a: word } } })))
         return flood(context, COUNT, async i => {
           await delay(i * 10)
           return await context.post('/a2a/tasks/send', body, {}, { alone: true })
@@ -115,7 +115,7 @@ export const group = {
         const body = Buffer.from(JSON.stringify({ user_input: 'wait 5000', context: word, background: true }))
         return flood(context, COUNT, async i => {
           await delay(i * 10)
-          return await context.post('/vac/agent', body, {}, { alone: true })
+          return await context.post('/vac/demo', body, {}, { alone: true })
         })
       }
     },
@@ -127,7 +127,7 @@ export const group = {
         const body = Buffer.from(JSON.stringify({ turns: [{ question: 'hello', answer: word }] }))
         return flood(context, COUNT, async i => {
           await delay(i * 10)
-          return await context.post('/vac/agent/conversations', body, {}, { alone: true })
+          return await context.post('/vac/demo/conversations', body, {}, { alone: true })
         })
       }
     },
@@ -138,7 +138,7 @@ export const group = {
         const { headers } = await mcpSession(context.url)
         const listen = modern('subscriptions/listen', { notifications: { toolsListChanged: true } })
         const wires = Array.from({ length: 600 }, () => open(context.port))
-        const subscribe = rpc('tasks/sendSubscribe', { skillName: 'vac_stream_agent', input: { query: 'wait 4000' } })
+        const subscribe = rpc('tasks/sendSubscribe', { skillName: 'vac_stream_demo', input: { query: 'wait 4000' } })
         for (const [i, { socket }] of wires.entries()) {
           if (i % 3 === 0) socket.write(bytesOf('GET', '/mcp', { ...headers, accept: 'text/event-stream' }))
           else if (i % 3 === 1) socket.write(bytesOf('POST', '/mcp', { ...listen.headers, 'content-type': 'application/json' }, JSON.stringify(listen.body)))

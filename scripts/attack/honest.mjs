@@ -13,7 +13,7 @@ let seen = fresh()
 let startedAt
 
 const ask = () => new Promise(resolve => {
-  const sent = request(`${url}/vac/agent`, { agent, method: 'POST', headers: { 'content-type': 'application/json', 'content-length': body.length, ...headers } })
+  const sent = request(`${url}/vac/demo`, { agent, method: 'POST', headers: { 'content-type': 'application/json', 'content-length': body.length, ...headers } })
   const timer = setTimeout(() => sent.destroy(new Error(`no answer for ${MAX_MS} ms`)), MAX_MS)
   const done = (status, retry, text) => { clearTimeout(timer); resolve({ status, retry, text }) }
   // the host may close an idle connection while the next request is on its way

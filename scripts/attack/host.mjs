@@ -38,7 +38,7 @@ export const upstream = (options = {}, name = 'upstream') => ({
 export const configuration = (service = {}, vac = {}) => ({
   kind: 'vacConfig',
   service: { stream_interpreter: './agent.mjs', enable_a2a_agent: true, enable_mcp_server: true, tasks: { path: './tasks.db' }, ...service },
-  vac: { agent: { display_name: 'Agent' }, docs: { interpreter: 'documents', memory: [{ docs: { vectorstore: 'folder', path: './docs' } }] }, ...vac }
+  vac: { demo: { display_name: 'Demo' }, docs: { interpreter: 'documents', memory: [{ docs: { vectorstore: 'folder', path: './docs' } }] }, ...vac }
 })
 
 /** An empty folder with these files; values that are not text are written as JSON. */

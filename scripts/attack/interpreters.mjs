@@ -11,7 +11,7 @@ export const group = {
   entries: context => QUESTIONS.map(question => ({
     name: question,
     async attack () {
-      const seen = await Promise.all(questions(question, 'agent').map(async ([what, { path, body, headers }]) => ({ what, ...await context.post(path, body, headers, { readMs: 5_000 }) })))
+      const seen = await Promise.all(questions(question, 'demo').map(async ([what, { path, body, headers }]) => ({ what, ...await context.post(path, body, headers, { readMs: 5_000 }) })))
       return { tried: seen.length, seen }
     },
     holds: ({ seen }) => seen.filter(({ status }) => status === 0).map(({ what, text }) => `${what}: no answer, ${text}`)

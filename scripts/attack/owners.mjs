@@ -29,11 +29,11 @@ async function aliceDoes (context) {
   const ok = ({ status, text }) => status === 200 && !text.includes('"error"')
   const aloneAs = { alone: true, ms: MAX_WAIT_MS, readMs: MAX_WAIT_MS }
   await Promise.all([
-    timed('direct call', ok, () => context.post('/vac/agent', { user_input: 'hello' }, alice, aloneAs)),
+    timed('direct call', ok, () => context.post('/vac/demo', { user_input: 'hello' }, alice, aloneAs)),
     timed('task', ({ text }) => text.includes('"completed"'), () => context.post('/a2a/tasks/send', task('hello'), alice, aloneAs)),
-    timed('stream of a task', ({ text }) => text.includes('"completed"'), () => context.post('/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_agent', input: { query: 'hello' } }), alice, aloneAs)),
+    timed('stream of a task', ({ text }) => text.includes('"completed"'), () => context.post('/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_demo', input: { query: 'hello' } }), alice, aloneAs)),
     timed('session of MCP', ({ status }) => status === 200, () => mcpSession(context.url, alice)),
-    timed('tool call', ok, () => { const { body, headers } = modern('tools/call', { name: 'vac_query_agent', arguments: { query: 'hello' } }); return context.post('/mcp', body, { ...headers, ...alice }, aloneAs) }),
+    timed('tool call', ok, () => { const { body, headers } = modern('tools/call', { name: 'vac_query_demo', arguments: { query: 'hello' } }); return context.post('/mcp', body, { ...headers, ...alice }, aloneAs) }),
     timed('call of an upstream', ok, () => context.post('/mcp/call', { server: 'upstream', tool: 'echo', arguments: { message: 'hi' } }, alice, aloneAs))
   ])
   return { tried: 6, problems, slowest: Math.max(...Object.values(took)) }
@@ -97,7 +97,7 @@ export const group = {
       await delay(500)
     }),
     against('1,200 tool calls of an agent that waits', async (_, wires) => {
-      const wait = modern('tools/call', { name: 'vac_query_agent', arguments: { query: `wait ${BOBS_MS}` } })
+      const wait = modern('tools/call', { name: 'vac_query_demo', arguments: { query: `wait ${BOBS_MS}` } })
       for (let i = 0; i < 1_200; i++) {
         write(wires, context, postBytes('/mcp', wait.body, wait.headers))
         if (i % 50 === 0) await delay(30)
@@ -105,7 +105,7 @@ export const group = {
     }),
     against('bodies of 1 MiB, a quarter of the memory at once', async () => {
       const body = JSON.stringify({ user_input: 'x'.repeat(1_000_000) })
-      await Promise.all(Array.from({ length: 200 }, () => context.post('/vac/agent', body, bob, { alone: true })))
+      await Promise.all(Array.from({ length: 200 }, () => context.post('/vac/demo', body, bob, { alone: true })))
     }),
     {
       name: 'what a shared server prints for bob is not shown to alice',
@@ -121,7 +121,7 @@ export const group = {
       async attack () {
         const base = `http://127.0.0.1:${receiver.address().port}`
         const set = (owner, taskId, path) => context.post('/a2a/tasks/pushNotification/set', rpc('tasks/pushNotification/set', { taskId, pushNotificationConfig: { url: base + path } }), owner)
-        const create = async (owner, question) => jsonOf(await context.post('/a2a/tasks/send', task(question, 'vac_stream_agent'), owner)).result?.taskId
+        const create = async (owner, question) => jsonOf(await context.post('/a2a/tasks/send', task(question, 'vac_stream_demo'), owner)).result?.taskId
         for (let i = 0; i < 90; i++) {
           const id = await create(bob, 'wait 300')
           if (id !== undefined) await set(bob, id, '/bob')
@@ -146,7 +146,7 @@ export const group = {
       holds: ({ seen, taskId }) => taskId === undefined ? ['alice cannot create a task'] : jsonOf(seen)?.result?.taskId === taskId ? [] : [`her task is gone: ${seen.text.slice(0, 160)}`]
     },
     against('1,500 tasks that run for three minutes', async () => {
-      for (let i = 0; i < 1_500; i += 50) await Promise.all(Array.from({ length: 50 }, () => context.post('/a2a/tasks/send', task(`wait ${BOBS_MS}`, 'vac_stream_agent'), bob)))
+      for (let i = 0; i < 1_500; i += 50) await Promise.all(Array.from({ length: 50 }, () => context.post('/a2a/tasks/send', task(`wait ${BOBS_MS}`, 'vac_stream_demo'), bob)))
     })
   ]
 }

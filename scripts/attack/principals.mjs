@@ -42,7 +42,7 @@ async function listNotes (context, owner) {
   return tools.map(({ name }) => name).filter(name => name.startsWith('notes')).join()
 }
 
-const sendMessage = (message = {}) => rpc('SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }], metadata: { skillId: 'vac_query_agent' }, ...message } })
+const sendMessage = (message = {}) => rpc('SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }], metadata: { skillId: 'vac_query_demo' }, ...message } })
 const V1 = { 'a2a-version': '1.0' }
 
 const all = problems => problems.filter(Boolean)
@@ -65,7 +65,7 @@ export const group = {
     {
       name: 'header and body binding: headers that name another method, tool or revision',
       async attack () {
-        const { body, headers } = modern('tools/call', { name: 'vac_query_agent', arguments: { query: 'hello' } })
+        const { body, headers } = modern('tools/call', { name: 'vac_query_demo', arguments: { query: 'hello' } })
         const seen = []
         for (const other of [{ 'mcp-method': 'tools/list' }, { 'mcp-name': 'notes__sign_in' }, { 'mcp-protocol-version': '2025-11-25' }, { 'mcp-name': '=?base64?bm90ZXM=?=' }, { 'mcp-method': undefined }]) {
           const sent = Object.fromEntries(Object.entries({ ...headers, ...other, ...alice }).filter(([, value]) => value !== undefined))
@@ -242,7 +242,7 @@ export const group = {
         for (const [path, body, headers] of [
           ['/mcp', modern('tools/list').body, modern('tools/list').headers], ['/mcp', rpc('initialize', { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'a', version: '1' } }), {}],
           ['/a2a', rpc('ListTasks', {}), { 'a2a-version': '1.0' }], ['/a2a', rpc('tasks/get', { id: UNKNOWN }), { 'a2a-version': '0.3' }],
-          ['/mcp/call', { server: 'notes', tool: 'read', arguments: {} }, {}], ...questions('hello', 'agent').map(([, { path, body, headers }]) => [path, body, headers])
+          ['/mcp/call', { server: 'notes', tool: 'read', arguments: {} }, {}], ...questions('hello', 'demo').map(([, { path, body, headers }]) => [path, body, headers])
         ]) seen.push({ path, ...await context.post(path, body, { accept: 'application/json, text/event-stream', ...headers }) })
         return { tried: seen.length, seen }
       },
@@ -251,7 +251,7 @@ export const group = {
     {
       name: 'traversal: names that lead out of their place',
       async attack () {
-        const names = ['..%2f..%2fetc%2fpasswd', '%2e%2e/%2e%2e/etc/passwd', '..%5c..%5c', '%00', 'agent%2f..', '....//', '%c0%ae%c0%ae/']
+        const names = ['..%2f..%2fetc%2fpasswd', '%2e%2e/%2e%2e/etc/passwd', '..%5c..%5c', '%00', 'demo%2f..', '....//', '%c0%ae%c0%ae/']
         const seen = []
         for (const name of names) for (const path of [`/vac/${name}`, `/mcp/tools/${name}`, `/mcp/sign-in/${name}`, `/playground/${name}`]) seen.push({ path, ...await context.send({ path, headers: alice }) })
         for (const uri of ['file:///etc/passwd', 'mcp://notes/../../etc/passwd', 'mcp://upstream/file:///etc/passwd']) seen.push({ path: uri, isRead: true, ...await context.post('/mcp/resources/read', { server: 'upstream', uri }, alice) })

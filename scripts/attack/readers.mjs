@@ -25,27 +25,27 @@ async function requests ({ url }) {
   const large = /"taskId":"([^"]+)"/.exec(text)?.[1]
   if (large === undefined) throw new Error(`no large task: ${text.slice(0, 300)}`)
   const run = await longRun(url)
-  const now = modern('tools/call', call('vac_stream_agent', { query: FLOW }, 'p'))
+  const now = modern('tools/call', call('vac_stream_demo', { query: FLOW }, 'p'))
   now.body.params._meta.progressToken = 'p'
   const stream = path => accept => jsonBytes(path, { user_input: FLOW }, { accept })
   return {
-    'a JSON answer': jsonBytes('/vac/agent', { user_input: `large ${LARGE}` }),
-    text: stream('/vac/streaming/agent')('text/plain'),
-    'server-sent events': stream('/vac/streaming/agent/sse')('text/event-stream'),
-    NDJSON: stream('/vac/streaming/agent')('application/x-ndjson'),
-    'an OpenAI answer': jsonBytes('/openai/v1/chat/completions', { model: 'agent', messages: [{ role: 'user', content: `large ${LARGE}` }] }),
-    'an OpenAI stream': jsonBytes('/openai/v1/chat/completions', { model: 'agent', stream: true, messages: [{ role: 'user', content: FLOW }] }),
-    'a response': jsonBytes('/openai/v1/responses', { model: 'agent', input: `large ${LARGE}` }),
-    'a stream of a response': jsonBytes('/openai/v1/responses', { model: 'agent', stream: true, input: FLOW }),
-    'tasks/sendSubscribe': jsonBytes('/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_agent', input: { query: FLOW } })),
+    'a JSON answer': jsonBytes('/vac/demo', { user_input: `large ${LARGE}` }),
+    text: stream('/vac/streaming/demo')('text/plain'),
+    'server-sent events': stream('/vac/streaming/demo/sse')('text/event-stream'),
+    NDJSON: stream('/vac/streaming/demo')('application/x-ndjson'),
+    'an OpenAI answer': jsonBytes('/openai/v1/chat/completions', { model: 'demo', messages: [{ role: 'user', content: `large ${LARGE}` }] }),
+    'an OpenAI stream': jsonBytes('/openai/v1/chat/completions', { model: 'demo', stream: true, messages: [{ role: 'user', content: FLOW }] }),
+    'a response': jsonBytes('/openai/v1/responses', { model: 'demo', input: `large ${LARGE}` }),
+    'a stream of a response': jsonBytes('/openai/v1/responses', { model: 'demo', stream: true, input: FLOW }),
+    'tasks/sendSubscribe': jsonBytes('/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_demo', input: { query: FLOW } })),
     'message/stream of 0.3': jsonBytes('/a2a', rpc('message/stream', { message: message(FLOW), configuration: {} })),
     'SendStreamingMessage of 1.0': jsonBytes('/a2a', rpc('SendStreamingMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: FLOW }] } }), { 'a2a-version': '1.0' }),
     'large tasks, pipelined': jsonBytes('/a2a/tasks/get', rpc('tasks/get', { taskId: large })).repeat(8),
-    'an MCP result': jsonBytes('/mcp', rpc('tools/call', call('vac_query_agent', { query: `large ${LARGE}` })), session),
-    'an MCP stream of a session': jsonBytes('/mcp', rpc('tools/call', call('vac_stream_agent', { query: FLOW }, 'p')), watcher),
+    'an MCP result': jsonBytes('/mcp', rpc('tools/call', call('vac_query_demo', { query: `large ${LARGE}` })), session),
+    'an MCP stream of a session': jsonBytes('/mcp', rpc('tools/call', call('vac_stream_demo', { query: FLOW }, 'p')), watcher),
     'an MCP stream of 2026-07-28': jsonBytes('/mcp', now.body, now.headers),
     'events of a run that has ended': followBytes(run, 'text/event-stream'),
-    'lines of a run in progress': jsonBytes('/vac/streaming/agent', { user_input: LONG }, { accept: 'application/x-ndjson', 'idempotency-key': 'lines' }),
+    'lines of a run in progress': jsonBytes('/vac/streaming/demo', { user_input: LONG }, { accept: 'application/x-ndjson', 'idempotency-key': 'lines' }),
     'a result of an upstream': jsonBytes('/mcp/call', { server: 'upstream', tool: 'big', arguments: { bytes: LARGE } }),
     'events of an upstream': jsonBytes('/mcp/call', { server: 'upstream', tool: 'big', arguments: { bytes: LARGE } }, { accept: 'text/event-stream' }),
     '/openapi.json, pipelined': bytesOf('GET', '/openapi.json', {}).repeat(300),
@@ -55,8 +55,8 @@ async function requests ({ url }) {
 
 /** The path of the stream of a long run that has ended. */
 async function longRun (url) {
-  const { run_id: id } = jsonOf(await post(url, '/vac/agent', { user_input: LONG, background: true })) ?? {}
-  const path = `/vac/agent/runs/${id}`
+  const { run_id: id } = jsonOf(await post(url, '/vac/demo', { user_input: LONG, background: true })) ?? {}
+  const path = `/vac/demo/runs/${id}`
   const state = await until(async () => {
     const { state } = jsonOf(await send(url, { path })) ?? {}
     return state === 'running' || state === 'queued' ? undefined : state
@@ -135,7 +135,7 @@ export const group = {
         },
         holds: ({ left, asked }) => asked === 0 ? ['not tried'] : left === 0 ? [] : [`${left} of ${EACH} readers that take nothing are connected after ${STALLED_MS / 1000} s`]
       })),
-      smallHeap('a JSON answer of 4 MB', 80, async () => [jsonBytes('/vac/agent', { user_input: 'large 4000000' })]),
+      smallHeap('a JSON answer of 4 MB', 80, async () => [jsonBytes('/vac/demo', { user_input: 'large 4000000' })]),
       smallHeap('a run of 15 MB', 80, async ({ url }) => {
         const run = await longRun(url)
         return [followBytes(run, 'text/event-stream'), followBytes(run, 'application/x-ndjson')]

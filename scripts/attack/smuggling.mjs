@@ -4,7 +4,7 @@ import { jsonBytes, sendBytes } from './client.mjs'
 
 const hidden = 'GET /health?hidden HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'
 const body = '{"user_input":"hello"}'
-const start = 'POST /vac/agent HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n'
+const start = 'POST /vac/demo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n'
 const get = (headers = '', path = '/health') => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}\r\n`
 const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
 
@@ -30,7 +30,7 @@ const REFUSED = {
   'a line end without CR in a header': `${start}Content-Length: 22\nX: y\r\n\r\n${body}${hidden}`,
   'a single CR in a header': `${start}X: a\rTransfer-Encoding: chunked\r\n\r\n${chunked}${hidden}`,
   'a header without a name': `${start}: x\r\nContent-Length: 22\r\n\r\n${body}${hidden}`,
-  'a first header that begins with a space': `POST /vac/agent HTTP/1.1\r\n Host: 127.0.0.1\r\nContent-Length: 22\r\n\r\n${body}${hidden}`,
+  'a first header that begins with a space': `POST /vac/demo HTTP/1.1\r\n Host: 127.0.0.1\r\nContent-Length: 22\r\n\r\n${body}${hidden}`,
   'a chunk size that is not hexadecimal': `${start}Transfer-Encoding: chunked\r\n\r\nzz\r\n${body}\r\n0\r\n\r\n${hidden}`,
   'a chunk size with a sign': `${start}Transfer-Encoding: chunked\r\n\r\n+16\r\n${body}\r\n0\r\n\r\n${hidden}`,
   'a chunk size of 17 digits': `${start}Transfer-Encoding: chunked\r\n\r\n10000000000000016\r\n${body}\r\n0\r\n\r\n${hidden}`,
@@ -106,14 +106,14 @@ export const group = {
       })),
       {
         name: 'a host name that leads here by DNS rebinding is refused',
-        async attack () { return await sendBytes(context.port, 'POST /vac/agent HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n' + body, { count: 1 }) },
+        async attack () { return await sendBytes(context.port, 'POST /vac/demo HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n' + body, { count: 1 }) },
         holds: ({ statuses }) => statuses.join() === '403' ? [] : [`answered with ${statuses.join()}`]
       },
       {
         name: 'a body that ends early, then the connection',
         async attack () {
           for (let i = 0; i < 200; i++) {
-            await sendBytes(context.port, jsonBytes('/vac/agent', { user_input: 'hello' }).slice(0, -5), { ms: 1 }).catch(() => {})
+            await sendBytes(context.port, jsonBytes('/vac/demo', { user_input: 'hello' }).slice(0, -5), { ms: 1 }).catch(() => {})
           }
           return { tried: 200 }
         }

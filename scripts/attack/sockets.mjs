@@ -41,7 +41,7 @@ export const group = {
     { name: 'half a request line', attack: () => besiege(context, MANY, socket => socket.write('GET /hea')), holds: allClosed },
     {
       name: 'bodies, a byte at a time',
-      attack: () => besiege(context, MANY, socket => socket.write(bytesOf('POST', '/vac/agent', { 'Content-Type': 'application/json', 'Content-Length': 1_000 }).replace('Content-Length: 0\r\n', '')), socket => socket.write(' ')),
+      attack: () => besiege(context, MANY, socket => socket.write(bytesOf('POST', '/vac/demo', { 'Content-Type': 'application/json', 'Content-Length': 1_000 }).replace('Content-Length: 0\r\n', '')), socket => socket.write(' ')),
       holds: allClosed
     },
     {
@@ -71,7 +71,7 @@ export const group = {
       name: 'a request whose sender closes its half is answered',
       async attack () {
         const wires = Array.from({ length: 50 }, () => open(context.port))
-        for (const { socket } of wires) socket.end(jsonBytes('/vac/agent', { user_input: 'hello' }, { Connection: 'close' }))
+        for (const { socket } of wires) socket.end(jsonBytes('/vac/demo', { user_input: 'hello' }, { Connection: 'close' }))
         await Promise.all(wires.map(({ closed }) => closed))
         return { tried: 50, answered: wires.filter(({ text }) => text.includes('heard: hello')).length }
       },
@@ -83,7 +83,7 @@ export const group = {
         for (let i = 0; i < 300; i++) {
           const wire = open(context.port)
           wire.socket.on('connect', () => {
-            wire.socket.write(i % 3 === 0 ? jsonBytes('/vac/streaming/agent/sse', { user_input: 'flow 1000 5' }) : i % 3 === 1 ? 'POST /vac/agent HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Le' : `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n${body}`)
+            wire.socket.write(i % 3 === 0 ? jsonBytes('/vac/streaming/demo/sse', { user_input: 'flow 1000 5' }) : i % 3 === 1 ? 'POST /vac/demo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Le' : `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n${body}`)
             setTimeout(() => wire.socket.resetAndDestroy(), i % 50)
           })
           if (i % 20 === 0) await wire.closed
@@ -99,7 +99,7 @@ export const group = {
         await delay(2_000)
         for (const { socket } of wires) socket.destroy()
         const after = await until(async () => {
-          const { statuses } = await sendBytes(host.port, jsonBytes('/vac/agent', { user_input: 'hello' }, { Connection: 'close' }))
+          const { statuses } = await sendBytes(host.port, jsonBytes('/vac/demo', { user_input: 'hello' }, { Connection: 'close' }))
           return statuses[0] === 200
         })
         const lines = host.out.text.split('\n').filter(line => /connection|descriptor/i.test(line) && line.startsWith('{')).length

@@ -57,7 +57,7 @@ async function talk (replicas, seen) {
 /** Compares the stored turns, and what interpreters got, with what was asked. */
 async function check (url, { id, asked, executed }, seen) {
   seen.turns += asked.length
-  const { turns = [] } = jsonOf(await answered(() => send(url, { path: `/vac/agent/conversations/${id}`, alone: true }))) ?? {}
+  const { turns = [] } = jsonOf(await answered(() => send(url, { path: `/vac/demo/conversations/${id}`, alone: true }))) ?? {}
   const stored = turns.map(({ question }) => question)
   seen.lost += asked.filter(question => !stored.includes(question)).length
   seen.duplicated += stored.length - new Set(stored).size
@@ -74,7 +74,7 @@ async function check (url, { id, asked, executed }, seen) {
 async function ask (url, id, question) {
   let isCut = false
   const response = await answered(async () => {
-    const response = await post(url, '/vac/agent', { user_input: question, conversation_id: id }, { 'idempotency-key': question }, { alone: true })
+    const response = await post(url, '/vac/demo', { user_input: question, conversation_id: id }, { 'idempotency-key': question }, { alone: true })
     isCut ||= response.status === 0
     return response
   })

@@ -231,7 +231,7 @@ export const ALONE = [
         const problems = []
         const ready = await fetch(`${replicas.url}/ready`)
         if (ready.status !== 503) problems.push(`/ready answers ${ready.status}`)
-        const refused = await post(replicas.url, '/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_agent', input: { query: 'hello' } }))
+        const refused = await post(replicas.url, '/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_demo', input: { query: 'hello' } }))
         if (refused.status !== 503 || refused.headers['retry-after'] === undefined) problems.push(`a task is answered with ${refused.status} ${refused.text.slice(0, 200)}, Retry-After: ${refused.headers['retry-after']}`)
         await server.start()
         isDown = false

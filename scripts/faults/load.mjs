@@ -112,7 +112,7 @@ export class Load {
 
   /** A task that asks back, and is answered. Its log is read afterwards. */
   async #ask (key, deadline) {
-    const params = { skillName: 'vac_query_agent', input: { query: 'ask' } }
+    const params = { skillName: 'vac_query_demo', input: { query: 'ask' } }
     const { result } = await this.#call('tasks/send', params, deadline, { 'idempotency-key': key })
     const task = result.taskId
     this.#created(task, key, false)
@@ -200,7 +200,7 @@ export class Load {
       if (Date.now() > deadline) throw new Error(`task ${task}: no end after ${MAX_TASK_MS / 1000} s, ${state} at event ${last}`)
       const push = config === undefined ? {} : { pushNotificationConfig: { url: this.#receiver.url + config } }
       const [method, params, headers] = task === undefined
-        ? ['tasks/sendSubscribe', { skillName: 'vac_stream_agent', input: { query }, ...push }, { 'idempotency-key': key }]
+        ? ['tasks/sendSubscribe', { skillName: 'vac_stream_demo', input: { query }, ...push }, { 'idempotency-key': key }]
         : ['tasks/resubscribe', { taskId: task }, { 'last-event-id': String(last) }]
       const response = await readStream(this.#url, `/a2a/${method}`, rpc(method, params), headers, onEvent)
       if (response !== undefined && !isPassing(response)) throw new Error(`${method}: ${response.status} ${response.text.slice(0, 300)}`)

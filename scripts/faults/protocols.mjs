@@ -13,14 +13,14 @@ const hears = response => valueOf(response, response.text.includes(HEARD))
 /** Calls that leave nothing behind: tasks are checked one by one. */
 export const CALLS = {
   ...Object.fromEntries(forms().filter(([, , { isTask }]) => isTask !== true).map(([what, ask]) => [what, async url => {
-    const { path, body, headers } = ask('hello', 'agent')
+    const { path, body, headers } = ask('hello', 'demo')
     return hears(await post(url, path, body, headers, alone))
   }])),
   /** Its three requests go to three replicas. */
   async 'mcp session' (url) {
     const { status, headers } = await mcpSession(url)
     if (status !== 200) return { response: { status, text: 'initialize' } }
-    return hears(await post(url, '/mcp', rpc('tools/call', { name: 'vac_query_agent', arguments: { query: 'hello' } }), headers, alone))
+    return hears(await post(url, '/mcp', rpc('tools/call', { name: 'vac_query_demo', arguments: { query: 'hello' } }), headers, alone))
   }
 }
 

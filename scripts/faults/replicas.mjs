@@ -10,7 +10,7 @@ const AGENT = readFileSync(new URL('./agent.mjs', import.meta.url), 'utf8')
 export const configuration = (tasks, service = {}) => ({
   kind: 'vacConfig',
   service: { stream_interpreter: './agent.mjs', enable_a2a_agent: true, enable_mcp_server: true, push: { allow: ['127.0.0.1'] }, tasks, ...service },
-  vac: { agent: { display_name: 'Agent' } }
+  vac: { demo: { display_name: 'Demo' } }
 })
 
 /** The store on PostgreSQL; each replica has the address of its relay. */

@@ -9,7 +9,7 @@ const AT_ONCE = 4
 const WORDS = 40
 /** The text of an undisturbed response. */
 const TEXT = Array.from({ length: WORDS }, (_, i) => `word ${i} `).join('')
-const BODY = { model: 'agent', input: `same ${WORDS} 15`, stream: true }
+const BODY = { model: 'demo', input: `same ${WORDS} 15`, stream: true }
 const MAX_RUN_MS = 60_000
 const RETRY_MS = 50
 const MAX_ROUNDS = 3

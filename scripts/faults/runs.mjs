@@ -45,7 +45,7 @@ async function killOne (replicas, expected, round, seen) {
     const { text, answers = 0, resumed = 0, problems } = readers[i]
     seen.resumed += resumed
     const late = await follow(url, id, () => {})
-    const run = jsonOf(await get(url, `/vac/agent/runs/${id}`))
+    const run = jsonOf(await get(url, `/vac/demo/runs/${id}`))
     const wrong = [...problems]
     if (answers !== 1) wrong.push(`its reader got ${answers} ends`)
     if (text !== expected) wrong.push(`its reader has ${JSON.stringify(text)}`)
@@ -64,7 +64,7 @@ async function get (url, path) {
 
 async function start (url) {
   // a request that is cut may have started a run that is not read
-  const response = await answered(() => post(url, '/vac/agent', { user_input: QUESTION, background: true }, {}, { alone: true }))
+  const response = await answered(() => post(url, '/vac/demo', { user_input: QUESTION, background: true }, {}, { alone: true }))
   return jsonOf(response).run_id
 }
 
@@ -101,7 +101,7 @@ async function follow (url, id, onText) {
       reader.text += chunk
       onText(reader.text)
     }
-    const response = await readStream(url, `/vac/agent/runs/${id}/stream`, undefined, cursor === undefined ? {} : { 'last-event-id': cursor }, onEvent)
+    const response = await readStream(url, `/vac/demo/runs/${id}/stream`, undefined, cursor === undefined ? {} : { 'last-event-id': cursor }, onEvent)
     isBack = cursor !== undefined
     if (response !== undefined && !isPassing(response)) throw new Error(`the stream is answered with ${response.status} ${response.text.slice(0, 300)}`)
     if (reader.answers === 0) await delay(RETRY_MS)

@@ -27,7 +27,7 @@ await tasks.open()
 const app = Fastify({ logger: { level: 'warn' }, forceCloseConnections: true })
 app.addHook('onClose', () => tasks.close())
 await app.register(a2aPlugin, {
-  vacs: createVacs({ vacs: { agent: { display_name: 'Steered agent', description: 'Does what the id of a message selects.' } }, streamInterpreter: profile === 'v0_3' ? steeredBy('ask') : steered }),
+  vacs: createVacs({ vacs: { demo: { display_name: 'Steered agent', description: 'Does what the id of a message selects.' } }, streamInterpreter: profile === 'v0_3' ? steeredBy('ask') : steered }),
   tasks,
   rootRpc: true,
   unnamedCard: '1.0',

@@ -40,7 +40,7 @@ async function folderOf (t: Test, database: string): Promise<string> {
     service: {
       stream_interpreter: './interpreter.mjs', enable_mcp_server: true, tasks: { store: 'postgres', url: database }, state_key: 'a key of all replicas, 32 bytes long'
     },
-    vac: { agent: { display_name: 'Agent' } }
+    vac: { demo: { display_name: 'Demo' } }
   }))
   return folder
 }
@@ -97,12 +97,12 @@ async function connect (t: Test, url: string): Promise<Client> {
 }
 
 const textOf = (result: unknown): string => (result as { content: Array<{ text?: string }> }).content.map(({ text }) => text ?? '').join()
-const ask = async (client: Client, query: string, kind = 'query'): Promise<string> => textOf(await client.callTool({ name: `vac_${kind}_agent`, arguments: { query } }))
+const ask = async (client: Client, query: string, kind = 'query'): Promise<string> => textOf(await client.callTool({ name: `vac_${kind}_demo`, arguments: { query } }))
 
 /** A tool call of the inspector. */
 async function inspect (url: string): Promise<unknown> {
   const inspector = fileURLToPath(new URL('index.js', import.meta.resolve('@modelcontextprotocol/inspector-cli')))
-  const call = ['--method', 'tools/call', '--tool-name', 'vac_query_agent', '--tool-arg', 'query=hello']
+  const call = ['--method', 'tools/call', '--tool-name', 'vac_query_demo', '--tool-arg', 'query=hello']
   const { stdout } = await promisify(execFile)(process.execPath, [inspector, url, '--transport', 'http', ...call], { env: { ...process.env, NODE_OPTIONS: '' } })
   return JSON.parse(stdout)
 }
@@ -124,7 +124,7 @@ test('two replicas serve MCP behind a balancer without affinity, and a SIGKILL s
       return (await response.json() as { result: unknown }).result
     }
     const tasks = { 'io.modelcontextprotocol/tasks': {} }
-    const call = (query: string): Record<string, unknown> => ({ name: 'vac_query_agent', arguments: { query } })
+    const call = (query: string): Record<string, unknown> => ({ name: 'vac_query_demo', arguments: { query } })
     const { taskId } = await send(a, 'tools/call', call('hello'), tasks)
     const done = await until(async () => {
       const task = await send(b, 'tasks/get', { taskId }, tasks)
@@ -141,7 +141,7 @@ test('two replicas serve MCP behind a balancer without affinity, and a SIGKILL s
       fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }), ...signal !== undefined && { signal } })
     const opened = await post(a, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } } })
     headers['mcp-session-id'] = opened.headers.get('mcp-session-id') as string
-    const params = { name: 'vac_stream_agent', arguments: { query: '30 words, 20 ms' }, _meta: { progressToken: 'p' } }
+    const params = { name: 'vac_stream_demo', arguments: { query: '30 words, 20 ms' }, _meta: { progressToken: 'p' } }
     const leave = new AbortController()
     const broken = await read(await post(a, { id: 2, method: 'tools/call', params }, leave.signal), text => { if (text.includes('word7')) leave.abort() })
     let last = broken.id
@@ -174,7 +174,7 @@ test('two replicas serve MCP behind a balancer without affinity, and a SIGKILL s
   })
   await t.test('a call whose replica is killed in the middle', async t => {
     let text = ''
-    const call = client.callTool({ name: 'vac_stream_agent', arguments: { query: '20 words, 50 ms' } }, undefined, { onprogress: ({ message = '' }) => { text += message } })
+    const call = client.callTool({ name: 'vac_stream_demo', arguments: { query: '20 words, 50 ms' } }, undefined, { onprogress: ({ message = '' }) => { text += message } })
     await until(() => text.includes('word5'), 'the text has begun')
     const killed = last.call as Backend
     killed.service.kill('SIGKILL')

@@ -29,7 +29,7 @@ test('a call whose replica gets SIGKILL is run once more, however many clients r
     service: {
       stream_interpreter: './interpreter.mjs', enable_mcp_server: true, tasks: { store: 'postgres', url: await testDatabase(t) }, state_key: 'a key of all replicas, 32 bytes long'
     },
-    vac: { agent: { display_name: 'Agent' } }
+    vac: { demo: { display_name: 'Demo' } }
   }))
   const [first, ...others] = await Promise.all([start(t, folder), start(t, folder), start(t, folder)])
   const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
@@ -37,7 +37,7 @@ test('a call whose replica gets SIGKILL is run once more, however many clients r
     await fetch(`${first!.url}/mcp`, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }), ...signal !== undefined && { signal } })
   const opened = await post({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } } })
   headers['mcp-session-id'] = opened.headers.get('mcp-session-id') as string
-  const call = await post({ id: 2, method: 'tools/call', params: { name: 'vac_stream_agent', arguments: { query: 'x' }, _meta: { progressToken: 'p' } } })
+  const call = await post({ id: 2, method: 'tools/call', params: { name: 'vac_stream_demo', arguments: { query: 'x' }, _meta: { progressToken: 'p' } } })
   const begun = await read(call, text => text.includes('word3'))
   const id = /id: (\S+)\n(?!.*id: )/s.exec(begun)?.[1] as string
   // two clients at each of the other replicas

@@ -31,7 +31,7 @@ async function serve (t: Test) {
         evil: { url: evil.url, per_owner: true, oauth: { issuer: hostile.base } }
       }
     },
-    vac: { agent: { display_name: 'Agent' } }
+    vac: { demo: { display_name: 'Demo' } }
   }))
   const app = await createHost({ config: join(folder, 'vac_config.yaml'), server: { logger: false, forceCloseConnections: true } })
   t.teardown(() => app.close())

@@ -21,7 +21,7 @@ async function startHost (t: Test, database: string, mail: object): Promise<stri
       auth: { tokens: owners.map(({ entry }) => entry) },
       mcp_servers: { mail }
     },
-    vac: { agent: { display_name: 'Agent' } }
+    vac: { demo: { display_name: 'Demo' } }
   }))
   return (await start(t, folder)).url
 }

@@ -2,7 +2,7 @@ import { ConfigError } from '@polyvac/core'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { readBoundedFile } from '@polyvac/core/plugin'
+import { quoteName, readBoundedFile, vacNameProblem } from '@polyvac/core/plugin'
 import { parseConfig, readConfig, type HostConfig } from '@polyvac/host/command'
 import { commandConfig } from './command-config.js'
 import { FILE_NAMES, findConfig } from './config-file.js'
@@ -56,10 +56,15 @@ async function loadEnvironment (file: string, env: NodeJS.ProcessEnv): Promise<v
   for (const [name, value] of Object.entries(parseEnv(text.toString('utf8')))) env[name] ??= value
 }
 
-/** The configuration for a folder without one: a VAC named after it, with A2A and the MCP server switched on. */
+/**
+ * The configuration for a folder without one: a VAC named after it, with A2A and the MCP server switched on. A folder
+ * whose name a VAC cannot have gets a suffix, and a warning.
+ */
 export function folderConfig (folder: string, env: NodeJS.ProcessEnv = process.env): HostConfig {
   const title = basename(folder) || 'docs'
-  const name = title.replace(/[^\p{L}\p{N}_-]+/gu, '-').replace(/^-+|-+$/g, '') || 'docs'
+  const plain = title.slice(0, 64).replace(/[^\p{L}\p{N}_-]+/gu, '-').replace(/^-+|-+$/g, '') || 'docs'
+  const problem = vacNameProblem(plain)
+  const name = problem === undefined ? plain : `${plain}-docs`
   // the tasks are kept in the database of the environment, next to the documents, or in memory where that folder cannot
   // be written
   const state = join(dirname(folder), '.polyvac')
@@ -76,7 +81,10 @@ export function folderConfig (folder: string, env: NodeJS.ProcessEnv = process.e
       }
     }
   })
-  return parseConfig(text.replaceAll('$', '$$$$'), join(folder, FILE_NAMES[0]))
+  const config = parseConfig(text.replaceAll('$', '$$$$'), join(folder, FILE_NAMES[0]))
+  if (problem === undefined) return config
+  const message = `the VAC of this folder is named ${quoteName(name)}: ${problem.reason}`
+  return { ...config, warnings: [...config.warnings, { file: folder, line: 1, column: 1, message, text: `${folder}  ${message}` }] }
 }
 
 function isWritable (folder: string): boolean {

@@ -138,6 +138,18 @@ test('start on a folder of documents needs no configuration', async t => {
   child.kill('SIGINT')
   t.match(await ended, { code: 0 })
   t.strictSame(Object.keys(folderConfig('/tmp/My $HOME docs & more').vac), ['My-HOME-docs-more'])
+  t.strictSame(Object.keys(folderConfig(`/tmp/${'x'.repeat(63)}\u{10400}`).vac), ['x'.repeat(63)])
+})
+
+test('the VAC of a folder with a name that it cannot have gets another one, and the command reports it', async t => {
+  const folder = await workspace(t)
+  for (const name of ['agent', 'info']) {
+    await cp(join(folder, 'docs'), join(folder, name), { recursive: true })
+    t.match(await runPolyvac(['check', `./${name}`], folder), {
+      code: 0, stdout: new RegExp(`/${name}  the VAC of this folder is named "${name}-docs": the path /ag-ui/${name} belongs to routes[^]*: good; 1 VAC: ${name}-docs\\n`)
+    })
+  }
+  t.match((await runPolyvac(['ask', './agent', 'When does a spring tide occur?'], folder)), { code: 0, stdout: /twice each month/ })
 })
 
 test('init writes a service that starts, and keeps existing files', async t => {

@@ -53,7 +53,7 @@ export { failureOf, logFailure, retryAfter, unsupportedType, type Failure } from
 export { HIDDEN, describeRoutes, labelRoutes, openApiSchema, protocolOf, refuseOtherMethods, RouteTable } from './http/plugin-routes.js'
 export { errorHandler, passErrors, setRetryAfter } from './http/app-responses.js'
 export { isTooDeep, MAX_BODY_DEPTH, parseJson } from './http/json-body.js'
-export { nearest, quoteName, suggestion, vacRemedy } from './basics/names.js'
+export { nearest, quoteName, suggestion, vacNameProblem, vacRemedy } from './basics/names.js'
 export { IssuerGuard, type Resolve } from './access/issuer-guard.js'
 export { addressBlock, isLoopbackHost, isPublicAddress } from './basics/public-address.js'
 export { isBase64 } from './basics/base64.js'

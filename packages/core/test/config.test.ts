@@ -28,6 +28,18 @@ test('a missing file and a folder are reported with the remedy', async t => {
   await t.rejects(readConfig('.'), { code: 'CONFIG_INVALID', message: /folder/ })
 })
 
+test('names that VACs cannot have are reported at once, each with its place, the reason and the remedy', t => {
+  const route = (name: string): string => `"${name}" cannot be the name of a VAC: the path /ag-ui/${name} belongs to routes of AG-UI | use another name, such as "my-${name}"`
+  const letters = (name: string): string => `"${name}" cannot be the name of a VAC: names are parts of paths | use 1 to 64 letters, digits, "_", "-" or "."`
+  t.strictSame(problems(`kind: vacConfig\nvac:\n  docs: {}\n  agent: { model: 7 }\n  info:\n  a/b: {}\n  ..: {}\n  "": {}\n  ${'x'.repeat(65)}: {}\n`), [
+    `4:3 ${route('agent')}`, '4:19 vac.agent.model: expected string, got 7', `5:3 ${route('info')}`, '5:8 vac.info: expected object, got nothing',
+    ...['a/b', '..', '', 'x'.repeat(65)].map((name, i) => `${6 + i}:3 ${letters(name)}`)
+  ])
+  t.strictSame(problems('kind: vacConfig\nx-all: &all { info: {} }\nvac: { <<: *all, a: {} }\n'), [`2:15 ${route('info')}`], 'a merged entry')
+  t.strictSame(Object.keys(parse(`kind: vacConfig\nvac: { Info: {}, agents: {}, info.agent: {}, ${'x'.repeat(64)}: {}, größe_1: {} }\n`).vac).length, 5)
+  t.end()
+})
+
 test('variables: value, default, message, dollar sign', async t => {
   const env = { SET: 'v', EMPTY: '' }
   const fill = (text: string) => interpolate(text, env)

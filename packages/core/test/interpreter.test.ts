@@ -329,6 +329,12 @@ test('createVacs refuses invalid options and names them', async t => {
   t.throws(() => vacs.get('dosc'), { code: 'VAC_NOT_FOUND', statusCode: 404, message: /did you mean "docs"/ })
   for (const name of ['__proto__', 'constructor', '..', '']) t.throws(() => vacs.get(name), { code: 'VAC_NOT_FOUND' })
   t.throws(() => createVacs({ vacs: ['a/b'], streamInterpreter: () => 'x' }), { code: 'INVALID_VAC_NAME', message: /a\/b/ })
+  for (const name of ['agent', 'info']) {
+    const message = `"${name}" cannot be the name of a VAC: the path /ag-ui/${name} belongs to routes of AG-UI; use another name, such as "my-${name}"`
+    t.throws(() => createVacs({ vacs: ['docs', name], streamInterpreter: () => 'x' }), { code: 'INVALID_VAC_NAME', message })
+    t.throws(() => vacs.replace({ vacs: { [name]: {} }, streamInterpreter: () => 'x' }), { code: 'INVALID_VAC_NAME', message })
+  }
+  t.strictSame(vacs.names, ['docs', 'my_docs'])
   t.throws(() => createVacs({ vacs: ['docs'] }), { code: 'INVALID_VACS', message: /"docs" has no interpreter/ })
   t.throws(() => createVacs({ vacs: ['docs'], streamInterpreter: () => 'x', parts: { dosc: {} } }), { code: 'INVALID_VACS', message: /dosc/ })
 })

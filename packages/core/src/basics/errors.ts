@@ -19,8 +19,8 @@ export const ShuttingDownError = createError('SHUTTING_DOWN',
   'the service is shutting down; ask again in a moment', 503, { expose: true })
 /** The error of the caller's field `echo_error`. Argument: its text. */
 export const EchoError = createError<[string]>('ECHO_FAILED', 'echo was asked to fail: %s', 500)
-export const InvalidVacNameError = createError<[string]>('INVALID_VAC_NAME',
-  '%s is not a valid name of a VAC; use 1 to 64 letters, digits, "_", "-" or "."', 500)
+export const InvalidVacNameError = createError<[string, string, string]>('INVALID_VAC_NAME',
+  '%s cannot be the name of a VAC: %s; %s', 500)
 export const InvalidStateKeyError = createError<[number]>('INVALID_STATE_KEY',
   '`stateKey` must have 32 bytes or more; it has %s', 500)
 export const InvalidVacsError = createError<[string]>('INVALID_VACS', '%s', 500)

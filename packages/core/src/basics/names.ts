@@ -12,6 +12,20 @@ const MAX_QUOTED_CHARS = 200
 /** Candidates named where none is near. */
 const MAX_LISTED = 10
 
+const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,64}$/u
+
+/** `/ag-ui/<vac>` asks a VAC; these are routes in the same place: `/ag-ui/info`, `/ag-ui/agent/<vac>/run`. */
+const ROUTE_WORDS: readonly string[] = ['agent', 'info']
+
+/** Why a text cannot be the name of a VAC, and the remedy; undefined where it can. */
+export function vacNameProblem (name: string): { readonly reason: string, readonly remedy: string } | undefined {
+  if (ROUTE_WORDS.includes(name)) {
+    return { reason: `the path /ag-ui/${name} belongs to routes of AG-UI`, remedy: `use another name, such as "my-${name}"` }
+  }
+  if (VAC_NAME.test(name) && name.length <= 64) return undefined
+  return { reason: 'names are parts of paths', remedy: 'use 1 to 64 letters, digits, "_", "-" or "."' }
+}
+
 /** The candidate that was most likely meant: at most max(2, a third of its length) edits away. */
 export function nearest (name: string, candidates: readonly string[]): string | undefined {
   if (name.length > MAX_COMPARED_CHARS) return undefined

@@ -12,7 +12,7 @@ import { interpolate } from './interpolate.js'
 import { isRecord } from '../basics/is-record.js'
 import { meantKey } from './mcp-server-problems.js'
 import { aliasesOf, mergeKeys, nodeAt } from './merge-keys.js'
-import { nearest, quoteName } from '../basics/names.js'
+import { nearest, quoteName, vacNameProblem } from '../basics/names.js'
 import { convert, explain, toPath, valueAt, type Path } from './schema-errors.js'
 import type { ConfigOptions, FileCheck, SectionOptions, ServiceSection } from './service-section.js'
 
@@ -206,11 +206,13 @@ class Check implements FileCheck {
     }
   }
 
-  /** Checks references to interpreters and vectorstores, on the tree: one wrong part does not hide others. */
+  /** Checks names, and references to interpreters and vectorstores, on the tree: a wrong part does not hide others. */
   names (vacs: Readonly<Record<string, unknown>>, { interpreters, vectorstores }: ConfigOptions): void {
     // @keyed none: names in the configuration, of one check
     const tools = new Set<unknown>()
     for (const [name, entry] of Object.entries(vacs)) {
+      const problem = vacNameProblem(name)
+      if (problem !== undefined) this.reportKey(['vac', name], `${quoteName(name)} cannot be the name of a VAC: ${problem.reason}`, problem.remedy)
       if (!isRecord(entry)) continue
       const { mcp_tool: tool } = entry
       if (tool !== undefined && tools.has(tool)) this.report(['vac', name, 'mcp_tool'], 'another VAC has a tool of this name')

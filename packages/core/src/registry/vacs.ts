@@ -1,6 +1,6 @@
 import { InvalidVacNameError, InvalidVacsError, VacBusyError, VacNotFoundError } from '../basics/errors.js'
 import { isRecord } from '../basics/is-record.js'
-import { quoteName, vacRemedy } from '../basics/names.js'
+import { quoteName, vacNameProblem, vacRemedy } from '../basics/names.js'
 import { callback, integer, optional, readOptions, required, type OptionRules } from '../basics/options.js'
 import type { Run } from '../interpreter/interpreter-run.js'
 import { askInterpreter, runInterpreter } from '../interpreter/run-interpreter.js'
@@ -75,8 +75,6 @@ export const VACS_OPTIONS = {
   maxConcurrent: integer(Math.min(MAX_ANSWERS, Math.floor(memoryBudget.limit / ANSWER_BYTES))),
   limits: optional('an object', isRecord)
 } satisfies OptionRules<VacsOptions>
-
-const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,64}$/u
 
 /**
  * Creates the registry of VACs.
@@ -154,7 +152,8 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
   }
   const built = new Map<string, Vac>()
   for (const [name, config] of entries) {
-    if (!VAC_NAME.test(name) || name.length > 64) throw new InvalidVacNameError(JSON.stringify(name))
+    const problem = vacNameProblem(name)
+    if (problem !== undefined) throw new InvalidVacNameError(quoteName(name), problem.reason, problem.remedy)
     const own: VacParts = Object.hasOwn(parts, name) ? parts[name] ?? {} : {}
     const stream = own.streamInterpreter ?? streamInterpreter
     if (typeof stream !== 'function') {
