@@ -35,6 +35,16 @@ test('acknowledged tasks survive SIGKILL during writes, and are executed', async
   for (const id of acknowledged) if ((await store.get('alice', id))?.state !== 'completed') t.fail(`${id} is not executed`)
 })
 
+test('with a full disk a caller that waits for a task learns that its end cannot be written', async t => {
+  const store = await openStore(t, { path: await fileOf(t) }, 120)
+  store.work(async ({ input }, { emit }) => { await emit({ state: 'completed', artifact: { name: 'a', content: 'x'.repeat(input as number) } }) })
+  const { task: first } = await store.create('alice', { skill: 's', input: 1 })
+  await collect(store.events('alice', first.id))
+  const { task, attempt } = await store.create('alice', { skill: 's', input: 1_000_000 })
+  await t.rejects(attempt!, { code: 'TASK_STORE_UNAVAILABLE', statusCode: 503, message: /the disk is full/ })
+  t.match(await store.get('alice', task.id), { state: 'working' }, 'it runs again once there is space')
+})
+
 test('with a full disk no write is acknowledged, the file stays intact, and work continues once there is space', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path }, 120)

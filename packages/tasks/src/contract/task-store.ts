@@ -104,6 +104,7 @@ export interface CreatedTask {
   /**
    * Where a worker of this process has begun the task at once: the task after that attempt, ended or waiting for input,
    * so that callers need not read the log. It resolves to undefined where the attempt was canceled, lost or released.
+   * It rejects with TASK_STORE_UNAVAILABLE where the store could not write it; the task runs again once it can.
    */
   readonly attempt?: Promise<TaskRecord | undefined>
 }

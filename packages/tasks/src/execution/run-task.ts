@@ -33,8 +33,8 @@ export class TaskRun {
   readonly #options: RunOptions
   #stopping = false
   #wroteEnd = false
-  /** The store could not write an update: the log lacks an update of the handler, so the run must not write an end. */
-  #unwritten = false
+  /** Why the store could not write an update: the log lacks it, so the run must not write an end. */
+  unwritten: Error | undefined
 
   constructor (task: TaskRecord, options: RunOptions) {
     this.task = task
@@ -92,7 +92,7 @@ export class TaskRun {
     } catch (error) {
       if (ends) this.#wroteEnd = false
       if (isTaskError(error, 'TASK_FENCED')) this.abort(error as Error)
-      if (isTaskError(error, 'TASK_STORE_UNAVAILABLE')) this.#unwritten = true
+      if (isTaskError(error, 'TASK_STORE_UNAVAILABLE')) this.unwritten = error as Error
       throw error
     }
   }
@@ -107,7 +107,7 @@ export class TaskRun {
       if (!isTaskError(reason, 'TASK_TIMEOUT')) return 'lost'
       return await this.#end({ state: 'failed', error: { code: 'TASK_TIMEOUT', message: (reason as Error).message } })
     }
-    if (this.#unwritten) return 'lost'
+    if (this.unwritten !== undefined) return 'lost'
     if (failure === undefined) return await this.#end({ state: 'completed' })
     log.error({ err: failure.error, taskId: id, owner }, 'a task failed')
     // callers may read the texts of this package's errors
@@ -127,6 +127,7 @@ export class TaskRun {
       } catch (error) {
         if (!isTaskError(error, 'TASK_STORE_UNAVAILABLE') || Date.now() > until) {
           if (!isTaskError(error, 'TASK_FENCED')) {
+            this.unwritten = error as Error
             this.#options.log.error({ err: error, taskId: this.task.id }, 'the end of a task could not be written')
           }
           return 'lost'

@@ -30,6 +30,8 @@ import { cursorAfter, LIST_CHARS, prepareQuery } from '../store/task-query.js'
 import { TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Usage } from '../basics/usage.js'
+import type { TaskFold } from '../log/fold-task.js'
+import type { Place } from './worker.js'
 import { guardRead, Workers } from './workers.js'
 
 /** Pages of 4 KiB in the log before a checkpoint: SQLite's 1,000 cost a busy store a fifth of its time. */
@@ -228,7 +230,7 @@ class SqliteTaskStore implements TaskStore {
       })
       // no other call can know this task, so its handler may begin before the commit. Its creation stands in the queue
       // of commits before the handler's updates; `create` resolves after the commit
-      if (isNew) attempt = place?.worker.begin(place, fold)
+      if (isNew) attempt = place && begun(place, fold)
       const before = await written
       if (before !== undefined) {
         place?.worker.giveBack(place)
@@ -240,7 +242,7 @@ class SqliteTaskStore implements TaskStore {
       throw error
     }
     if (place === undefined) this.#workers.queued()
-    else attempt ??= place.worker.begin(place, fold)
+    else attempt ??= begun(place, fold)
     return { task: record, created: true, ...(attempt === undefined ? {} : { attempt }) }
   }
 
@@ -425,4 +427,11 @@ class SqliteTaskStore implements TaskStore {
     readers.lookAgain(key => tasks.findKey(key)?.seq)
     this.#workers.look()
   }
+}
+
+/** The attempt at a new task. A caller that does not wait for it must not end the process. */
+function begun (place: Place, fold: TaskFold): Promise<TaskRecord | undefined> {
+  const attempt = place.worker.begin(place, fold)
+  attempt.catch(() => {})
+  return attempt
 }

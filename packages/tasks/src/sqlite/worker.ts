@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskCanceledError } from '../basics/errors.js'
 import { Executor, type Running } from '../execution/executor.js'
+import type { TaskRun } from '../execution/run-task.js'
 import type { TaskFold } from '../log/fold-task.js'
 import { nothing, OwnerPlaces, type WorkerLimits } from '../execution/owner-places.js'
 import { isTerminal, type TaskRecord } from '../contract/task.js'
@@ -112,8 +113,15 @@ export class Worker implements TaskWorker {
       return undefined
     }
     this.#reserved--
-    await this.#run(fence, fold, 0, release)
-    return fold.state === 'working' ? undefined : fold.record()
+    let unwritten: Error | undefined
+    await this.#run(fence, fold, 0, run => {
+      unwritten = run.unwritten
+      release()
+    })
+    if (fold.state !== 'working') return fold.record()
+    // another attempt follows once the store can write: that may take any time
+    if (unwritten !== undefined) throw unwritten
+    return undefined
   }
 
   /** The creation of a task that was begun has failed. */
@@ -174,10 +182,10 @@ export class Worker implements TaskWorker {
     void this.#run({ key, attempt, turn, worker: this.#id }, fold, seq > 2 ? tasks.size(key) : 0, release)
   }
 
-  #run (fence: Fence, fold: TaskFold, size: number, release: () => void): Promise<void> {
+  #run (fence: Fence, fold: TaskFold, size: number, release: (run: TaskRun) => void): Promise<void> {
     return this.#executor.run(fence, fold, size, ({ end, run }) => {
       this.#owners.add(run.task.owner, -1)
-      release()
+      release(run)
       if (end !== 'release') this.fill()
     })
   }
