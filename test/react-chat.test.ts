@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Page } from 'playwright-core'
-import { after, test, type Test } from 'tap'
+import tap, { test, type Test } from 'tap'
 import { build } from 'vite'
 import { browserMissing, closeBrowser, openPage } from './fixtures/browser.js'
 import { root } from './fixtures/pages.js'
@@ -13,7 +13,7 @@ import './fixtures/timeout.mjs'
 
 const { buildApp } = await import(new URL('../examples/react-chat/app.js', import.meta.url).href) as { buildApp (options: object): Promise<FastifyInstance> }
 const outDir = mkdtempSync(join(tmpdir(), 'polyvac-react-chat-'))
-after(async () => {
+tap.teardown(async () => {
   await closeBrowser()
   rmSync(outDir, { recursive: true, force: true })
 })

@@ -21,7 +21,7 @@ async function framesOf (response, isLast = () => false) {
     for (const event of events) {
       const id = /^id: (.*)$/m.exec(event)?.[1]
       const data = /^data: (\{.*\})$/m.exec(event)?.[1]
-      if (data !== undefined) frames.push({ id, ...JSON.parse(data) })
+      if (data !== undefined) frames.push({ ...JSON.parse(data), cursor: id })
       if (isLast(frames.at(-1))) return frames
     }
   }
@@ -47,7 +47,7 @@ try {
 
   // a line that was lost goes on after the last frame
   const second = await framesOf(await send('POST', '/ai/helpdesk', { ...ask, id: 'd' }, ada), frame => frame?.type === 'text-delta')
-  const rest = await framesOf(await send('GET', '/ai/helpdesk/d/stream', undefined, { ...ada, 'last-event-id': second.at(-1).id }))
+  const rest = await framesOf(await send('GET', '/ai/helpdesk/d/stream', undefined, { ...ada, 'last-event-id': second.at(-1).cursor }))
   assert.equal(textOf(second) + textOf(rest), textOf(whole))
 
   // somebody else sees nothing of it

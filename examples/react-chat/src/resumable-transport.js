@@ -11,7 +11,7 @@ export function resumableTransport (options) {
       if (init?.method === 'POST') last = undefined
       else if (last !== undefined) headers.set('last-event-id', last)
       const response = await fetch(url, { ...init, headers })
-      if (!response.ok || response.body === null) return response
+      if (response.status !== 200) return response
       const text = new TextDecoder()
       let line = ''
       const noteIds = new TransformStream({
