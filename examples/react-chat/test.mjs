@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { build } from 'vite'
 import { buildApp } from './app.js'
 
-await build({ root: import.meta.dirname, logLevel: 'warn' })
+await build({ root: import.meta.dirname, logLevel: 'error' })
 
 const app = await buildApp({ secret: 'a secret of the test', path: ':memory:', page: new URL('dist', import.meta.url).pathname })
 const url = await app.listen({ port: 0, host: '127.0.0.1' })
