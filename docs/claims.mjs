@@ -60,6 +60,7 @@ export const restrictions = [
   ['docs/explain/threats.md', 'and sends no CORS headers by default'],
   ['docs/explain/threats.md', 'have no default password'],
   ['docs/guides/a2a-versions.md', 'so a VAC of that name cannot be the first part of a path'],
+  ['docs/guides/stop-reload-resume.md', 'nothing is kept under an id', () => inSources("conversationAccess(caller, conversation) === 'none'", 'packages/runs/')],
   ['docs/guides/a2a-versions.md', 'nothing is kept under an id', () => inSources("conversationAccess(caller, contextId) === 'none'", 'packages/runs/')],
   ['docs/guides/a2a-versions.md', 'does not list is refused'],
   ['docs/guides/a2a-versions.md', 'is the same for only one of them'],
