@@ -37,6 +37,8 @@ async function requests ({ url }) {
     'an OpenAI stream': jsonBytes('/openai/v1/chat/completions', { model: 'demo', stream: true, messages: [{ role: 'user', content: FLOW }] }),
     'a response': jsonBytes('/openai/v1/responses', { model: 'demo', input: `large ${LARGE}` }),
     'a stream of a response': jsonBytes('/openai/v1/responses', { model: 'demo', stream: true, input: FLOW }),
+    'a message of the AI SDK': jsonBytes('/ai/demo', { id: 'reader', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: FLOW }] }] }),
+    'a run of AG-UI': jsonBytes('/ag-ui/demo', { threadId: 'reader', runId: 'reader', messages: [{ id: 'm', role: 'user', content: FLOW }] }),
     'tasks/sendSubscribe': jsonBytes('/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_demo', input: { query: FLOW } })),
     'message/stream of 0.3': jsonBytes('/a2a', rpc('message/stream', { message: message(FLOW), configuration: {} })),
     'SendStreamingMessage of 1.0': jsonBytes('/a2a', rpc('SendStreamingMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: FLOW }] } }), { 'a2a-version': '1.0' }),

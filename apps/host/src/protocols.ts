@@ -164,8 +164,8 @@ async function a2aOptions ({ vacs, settings, authenticate, stallMs, bodyLimit, t
 async function playgroundOptions ({ settings: { switches }, gateway }: ProtocolParts): Promise<Record<string, unknown>> {
   const unless = (isThere: boolean): null | undefined => isThere ? undefined : null
   const a2a = unless(isOn(switches.enable_a2a_agent))
-  const { protocols: { direct, openai, responses } = {} } = switches
-  return { routes: { vac: unless(direct !== false), openai: unless(openai !== false), responses: unless(responses !== false), a2a, card: a2a, mcp: unless(isOn(switches.enable_mcp_server)), gateway: unless(gateway !== undefined) } }
+  const { protocols: { direct, openai, responses, ai_sdk: aiSdk, ag_ui: agUi } = {} } = switches
+  return { routes: { vac: unless(direct !== false), openai: unless(openai !== false), responses: unless(responses !== false), ai_sdk: unless(aiSdk !== false), ag_ui: unless(agUi !== false), a2a, card: a2a, mcp: unless(isOn(switches.enable_mcp_server)), gateway: unless(gateway !== undefined) } }
 }
 
 /** The address of gRPC in agent cards; undefined for a port that is chosen at start. */

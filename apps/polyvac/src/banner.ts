@@ -28,6 +28,8 @@ export async function banner (app: FastifyInstance, config: HostConfig, url: str
     lines.push(['ask', `curl -s ${url}/vac/${first} ${body}`], ['stream', `curl -sN ${url}/vac/streaming/${first} ${body}`])
   }
   if (first !== undefined && vacProtocols.some(name => ['openai', 'responses'].includes(name))) lines.push(['openai', `${url}/openai/v1   base URL for OpenAI clients and chat apps, model "${first}"`])
+  if (first !== undefined && vacProtocols.includes('ai_sdk')) lines.push(['useChat', `${url}/ai/${first}   api of useChat, and of other transports of the AI SDK`])
+  if (first !== undefined && vacProtocols.includes('ag_ui')) lines.push(['ag-ui', `${url}/ag-ui/${first}   for AG-UI clients; ${url}/ag-ui is the runtimeUrl of CopilotKit`])
   lines.push(['api', `${url}/openapi.json   all routes, as OpenAPI`])
   if (protocols.includes('@polyvac/a2a')) lines.push(['a2a', `${url}/.well-known/agent.json   agent card, for other agents`])
   if (protocols.includes('@polyvac/mcp-server')) lines.push(['mcp', `${url}/mcp   for desktop apps and editors that take MCP servers`])

@@ -8,6 +8,10 @@ export interface PlaygroundRoutes {
   readonly openai?: string | null | undefined
   /** The routes of the Responses API of OpenAI. Default as that of `openai`. */
   readonly responses?: string | null | undefined
+  /** The message stream of the AI SDK. Default as that of `openai`, at `ai`. */
+  readonly ai_sdk?: string | null | undefined
+  /** AG-UI. Default as that of `openai`, at `ag-ui`. */
+  readonly ag_ui?: string | null | undefined
   /** The JSON-RPC route of A2A; the routes of its description dialect are below it. Default `../a2a`. */
   readonly a2a?: string | null | undefined
   /** The agent card; the other discovery documents are next to it. Default `../.well-known/agent-card.json`. */
@@ -46,6 +50,8 @@ export const ROUTES = {
   vac: '../vac',
   openai: '../openai/v1',
   responses: '../openai/v1',
+  ai_sdk: '../ai',
+  ag_ui: '../ag-ui',
   a2a: '../a2a',
   card: '../.well-known/agent-card.json',
   mcp: '../mcp',

@@ -34,7 +34,7 @@ const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
   /** Once, after all plugins are registered. */
   const settings = (): { body: string, tag: string } => {
     if (known !== undefined) return known
-    const body = JSON.stringify({ title, readOnly, routes: { ...named, ...openaiBeside(app, named.vac), ...Object.fromEntries(given) } })
+    const body = JSON.stringify({ title, readOnly, routes: { ...named, ...routesBeside(app, named.vac), ...Object.fromEntries(given) } })
     known = { body, tag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
     return known
   }
@@ -64,16 +64,22 @@ const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
   refuseOthers()
 }
 
+/** A path of each protocol that an app may have next to the direct routes. */
+const BESIDE = { openai: '/chat/completions', responses: '/responses', ai_sdk: '/:vector_name', ag_ui: '/:vector_name' } as const
+
 /**
- * The addresses of the routes of OpenAI that no option names: next to the direct ones, where @polyvac/vac puts them, or
- * null where the app has none there, as with `protocols: ['direct']`.
+ * The addresses of those routes that no option names: where @polyvac/vac puts them, or null where the app has none
+ * there, as with `protocols: ['direct']`.
  */
-function openaiBeside (app: FastifyInstance, vac: string | null): Record<'openai' | 'responses', string | null> {
-  const address = vac === null ? ROUTES.openai : vac.replace(/\/vac\/?$/, ROUTES.openai.slice('..'.length))
+function routesBeside (app: FastifyInstance, vac: string | null): Record<keyof typeof BESIDE, string | null> {
   const base = `http://localhost${app.prefix}/playground/`
-  const pathname = URL.canParse(address, base) ? new URL(address, base).pathname : undefined
-  const where = (path: string): string | null => pathname !== undefined && app.hasRoute({ method: 'POST', url: `${pathname}/${path}` }) ? address : null
-  return { openai: where('chat/completions'), responses: where('responses') }
+  const where = ([name, path]: [string, string]): [string, string | null] => {
+    const usual = ROUTES[name as keyof typeof BESIDE]
+    const address = vac === null ? usual : vac.replace(/\/vac\/?$/, usual.slice('..'.length))
+    const pathname = URL.canParse(address, base) ? new URL(address, base).pathname : undefined
+    return [name, pathname !== undefined && app.hasRoute({ method: 'POST', url: `${pathname}${path}` }) ? address : null]
+  }
+  return Object.fromEntries(Object.entries(BESIDE).map(where)) as Record<keyof typeof BESIDE, string | null>
 }
 
 async function sendAsset ({ headers }: FastifyRequest, reply: FastifyReply, { type, bodies, etags }: Asset): Promise<FastifyReply> {

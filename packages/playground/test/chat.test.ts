@@ -9,7 +9,7 @@ import { until } from '../../../test/fixtures/until.js'
 import { startApp } from './fixtures/app.js'
 import { violationsOfThemes } from './fixtures/axe.js'
 
-const PROTOCOLS = ['direct', 'openai', 'responses', 'a2a', 'a2a-description', 'mcp', 'mcp-session']
+const PROTOCOLS = ['direct', 'openai', 'responses', 'ai_sdk', 'ag_ui', 'a2a', 'a2a-description', 'mcp', 'mcp-session']
 
 tap.teardown(closeBrowser)
 
@@ -204,7 +204,7 @@ test('stop before the first event cancels the task', { skip: browserMissing }, a
       return response
     }
   })
-  for (const protocol of ['responses', 'a2a', 'a2a-description']) {
+  for (const protocol of ['responses', 'ai_sdk', 'ag_ui', 'a2a', 'a2a-description']) {
     const before = counts.begun
     await ask(page, protocol, 'wait')
     await until(() => counts.begun > before, `${protocol}: the interpreter runs`)
@@ -219,7 +219,7 @@ test('stop before the first event cancels the task', { skip: browserMissing }, a
 })
 
 test('an answer of a task, of a response, or of a session of MCP, continues after a reload', { skip: browserMissing }, async t => {
-  const protocols = ['responses', 'a2a', 'a2a-description', 'mcp-session']
+  const protocols = ['responses', 'ai_sdk', 'ag_ui', 'a2a', 'a2a-description', 'mcp-session']
   let ended = 0
   let release = (): void => {}
   const { page: url } = await startApp(t, async function * () {

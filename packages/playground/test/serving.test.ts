@@ -102,7 +102,8 @@ test('the page offers the protocols of OpenAI where the app has its routes, next
     return (await app.inject('/playground/settings.json')).json().routes
   }
   t.match(await routesOf({}), { vac: '../vac', openai: '../openai/v1', responses: null })
-  t.match(await routesOf({ protocols: ['direct', 'openai', 'responses'] }), { openai: '../openai/v1', responses: '../openai/v1' })
+  t.match(await routesOf({ protocols: ['direct', 'openai', 'responses'] }), { openai: '../openai/v1', responses: '../openai/v1', ai_sdk: null, ag_ui: null })
+  t.match(await routesOf({ protocols: ['direct', 'ai_sdk', 'ag_ui'] }), { openai: null, ai_sdk: '../ai', ag_ui: '../ag-ui' })
   t.match(await routesOf({ protocols: ['direct', 'responses'] }), { openai: null, responses: '../openai/v1' })
   t.match(await routesOf({ protocols: ['direct'] }), { vac: '../vac', openai: null, responses: null })
   t.match(await routesOf({ prefix: '/agents' }, { routes: { vac: '/agents/vac' } }), { vac: '/agents/vac', openai: '/agents/openai/v1' })

@@ -83,7 +83,7 @@ test('the same question goes over each protocol, with figures and whether the te
   await page.reload()
   await page.getByTestId('compare-send').click()
   await page.locator('[data-testid=compare][data-state=done]').waitFor()
-  const ids = ['direct', 'openai', 'responses', 'a2a', 'a2a-description', 'mcp', 'mcp-session']
+  const ids = ['direct', 'openai', 'responses', 'ai_sdk', 'ag_ui', 'a2a', 'a2a-description', 'mcp', 'mcp-session']
   for (const [i, id] of ids.entries()) {
     t.equal(await page.getByTestId(`compared-${id}`).getAttribute('data-state'), 'done', id)
     t.match(await page.getByTestId(`figures-${id}`).textContent(), /^First byte[\d.]+ m?sTotal[\d.]+ m?sFrames\d+Bytes[\d.]+ k?B$/)
@@ -92,7 +92,7 @@ test('the same question goes over each protocol, with figures and whether the te
   }
   t.strictSame(await violationsOfThemes(page), [])
   await takePicture(page, 'compare')
-  for (const id of ['openai', 'responses', 'a2a', 'a2a-description', 'mcp-session']) await page.getByTestId(`compare-with-${id}`).uncheck()
+  for (const id of ['openai', 'responses', 'ai_sdk', 'ag_ui', 'a2a', 'a2a-description', 'mcp-session']) await page.getByTestId(`compare-with-${id}`).uncheck()
   await page.getByTestId('compare-question').fill('differ')
   await page.getByTestId('compare-send').click()
   await page.getByTestId('difference-mcp').waitFor()

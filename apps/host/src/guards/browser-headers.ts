@@ -4,7 +4,7 @@ import type { ServiceConfig } from '../config/service-config.js'
 import { PackageMissingError } from '../errors.js'
 
 /** Headers of responses that pages of other origins may read. */
-const EXPOSED = ['retry-after', 'www-authenticate', 'mcp-session-id', 'a2a-extensions', 'x-a2a-extensions', 'x-request-id', 'etag', 'location', 'x-run-id', 'x-conversation-id']
+const EXPOSED = ['retry-after', 'www-authenticate', 'mcp-session-id', 'a2a-extensions', 'x-a2a-extensions', 'x-request-id', 'etag', 'location', 'x-run-id', 'x-conversation-id', 'x-workflow-run-id', 'x-resumable-stream-id']
 
 /** Methods of the routes. Pages end sessions of MCP, delete webhooks of A2A, and rename and delete conversations. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']

@@ -8,7 +8,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'resources/list', 'resources/templates/list', 'resources/read', 'prompts/list', 'prompts/get', 'completion/complete'
 ])
 /** Paths of POST that ask a VAC or read, whatever the body is. */
-const ASKING = /(?:^|\/)(?:vac\/[^/]+|vac\/streaming\/[^/]+(?:\/sse)?|chat\/completions(?:\/[^/]+)?|responses|message:(?:send|stream)|mcp\/(?:resources\/read|prompts\/get))$/
+const ASKING = /(?:^|\/)(?:vac\/[^/]+|vac\/streaming\/[^/]+(?:\/sse)?|ai\/[^/]+|ag-ui\/(?:[^/]+|agent\/[^/]+\/(?:run|connect))|chat\/completions(?:\/[^/]+)?|responses|message:(?:send|stream)|mcp\/(?:resources\/read|prompts\/get))$/
 /** Paths of JSON-RPC. Those of A2A's description dialect end with the method. */
 const JSON_RPC = /(?:^|\/)(?:mcp|a2a|a2a\/vacs\/[^/]+)\/?$/
 /** The tools of VACs of a Polyvac's MCP server. */

@@ -215,13 +215,13 @@ function withQuestion (text: string, question: string): string {
  * the id of the task, it waits for that, since the task would go on; the second time it does not.
  */
 export function stop (): void {
-  const { task, frames } = lastAnswer()!
+  const { task, frames, vac } = lastAnswer()!
   const { cancel } = lastProtocol()
   isStopping = !!cancel && !task && frames === undefined && !isStopping
   if (isStopping) return
   running?.abort()
   if (task === undefined) return
-  cancel?.(task).catch((err: Error) => {
+  cancel?.(task, vac).catch((err: Error) => {
     if (lastAnswer()?.task === task) change({ problem: `Not canceled: ${err.message}` })
   })
 }

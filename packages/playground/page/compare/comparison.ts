@@ -50,7 +50,7 @@ export async function compare (vac: string, question: string, ids: readonly stri
       if (state === 'asking') throw new Error('The stream ended before the answer did.')
     } catch (err) {
       change(id, signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: reasonOf(err) })
-      if (signal.aborted && task !== undefined) await cancel?.(task).catch(() => {})
+      if (signal.aborted && task !== undefined) await cancel?.(task, vac).catch(() => {})
     }
     change(id, { sent })
   }

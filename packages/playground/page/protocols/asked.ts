@@ -12,8 +12,8 @@ export function clientQuestion ({ vac, text, history, conversation, reply, signa
 }
 
 /** The run of an answer. */
-export function clientRun (run: string, route: RouteName, named: Named, { cursor: after, signal, onSent }: Partial<Question> = {}): RunReference {
-  return { base: '', url: settings.value.routes[route]!, vac: '', run, after, signal, fetch: recorder(named, onSent) }
+export function clientRun (run: string, route: RouteName, named: Named, { vac = '', cursor: after, signal, onSent }: Partial<Question> = {}): RunReference {
+  return { base: '', url: settings.value.routes[route]!, vac, run, after, signal, fetch: recorder(named, onSent) }
 }
 
 /** The same over A2A. The address is that of the page's settings, as `url` of the client is one without skills. */

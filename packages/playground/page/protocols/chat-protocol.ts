@@ -44,7 +44,7 @@ export interface ChatProtocol {
   readonly route: RouteName
   readonly ask: (question: Question) => AsyncGenerator<Update>
   /** Cancels the task of an answer; absent where closing the connection stops the interpreter. */
-  readonly cancel?: (task: string) => Promise<unknown>
+  readonly cancel?: (task: string, vac: string) => Promise<unknown>
 }
 
 /** The id of the conversation that the service keeps, in the headers of its response. */

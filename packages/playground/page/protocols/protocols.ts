@@ -1,4 +1,7 @@
+import type { Question as ClientQuestion, RunProtocol } from '@polyvac/client'
 import { a2a, ANSWER } from '@polyvac/client/a2a'
+import { agUi } from '@polyvac/client/ag-ui'
+import { aiSdk } from '@polyvac/client/ai-sdk'
 import { direct } from '@polyvac/client/direct'
 import { openai } from '@polyvac/client/openai'
 import { responses } from '@polyvac/client/responses'
@@ -16,13 +19,9 @@ import { conversationOf, events, type ChatProtocol, type Question, type Update }
 export const PROTOCOLS: readonly ChatProtocol[] = [
   { id: 'direct', title: 'Direct (SSE)', route: 'vac', ask: askDirect },
   { id: 'openai', title: 'OpenAI', route: 'openai', ask: askOpenAi },
-  {
-    id: 'responses',
-    title: 'OpenAI Responses',
-    route: 'responses',
-    ask: askResponses,
-    cancel: async id => { await responses.stop(clientRun(id, 'responses', { protocol: 'responses', label: 'cancel response' })) }
-  },
+  kept('responses', 'OpenAI Responses', responses),
+  kept('ai_sdk', 'AI SDK', aiSdk),
+  kept('ag_ui', 'AG-UI', agUi),
   { id: 'a2a', title: 'A2A 1.0', route: 'a2a', ask: askA2a, cancel: async id => { await a2a.stop(a2aRun(id, { protocol: 'a2a', label: 'CancelTask' })) } },
   {
     id: 'a2a-description',
@@ -48,11 +47,20 @@ function askOpenAi (question: Question): AsyncGenerator<Update> {
   return shownUpdates(openai.ask(clientQuestion(question, 'openai', { protocol: 'openai', label: `chat/completions ${question.vac}` })))
 }
 
-function askResponses (question: Question): AsyncGenerator<Update> {
-  const { task, vac } = question
-  return shownUpdates(task === undefined
-    ? responses.ask(clientQuestion(question, 'responses', { protocol: 'responses', label: `responses ${vac}` }))
-    : responses.resume(clientRun(task, 'responses', { protocol: 'responses', label: `read response ${vac}` }, question)))
+/** A protocol of the client whose answers the service keeps, at the route of its name. */
+function kept (id: 'responses' | 'ai_sdk' | 'ag_ui', title: string, protocol: RunProtocol<ClientQuestion>): ChatProtocol {
+  return {
+    id,
+    title,
+    route: id,
+    ask (question) {
+      const { task, vac } = question
+      return shownUpdates(task === undefined
+        ? protocol.ask(clientQuestion(question, id, { protocol: id, label: `${title} ${vac}` }))
+        : protocol.resume(clientRun(task, id, { protocol: id, label: `read ${title} ${vac}` }, question)))
+    },
+    cancel: async (run, vac) => { await protocol.stop(clientRun(run, id, { protocol: id, label: `stop ${title}` }, { vac })) }
+  }
 }
 
 function askA2a (question: Question): AsyncGenerator<Update> {

@@ -9,7 +9,7 @@ export const MAX_FILE_LINES = 1_001
 /** Frames of all exchanges of a file. */
 export const MAX_FILE_FRAMES = 250_000
 
-const PROTOCOLS: ReadonlySet<unknown> = new Set<Protocol>(['direct', 'openai', 'responses', 'a2a', 'a2a-description', 'mcp', 'mcp-gateway', 'http'])
+const PROTOCOLS: ReadonlySet<unknown> = new Set<Protocol>(['direct', 'openai', 'responses', 'ai_sdk', 'ag_ui', 'a2a', 'a2a-description', 'mcp', 'mcp-gateway', 'http'])
 const METHOD = /^[A-Z]{1,20}$/
 /** A header of a request, which the page copies as an argument of curl: there, a name with @ is one of a file. */
 const HEADER = /^[!#$%&'*+.^_`|~\w-]+:[^\0\r\n]*$/

@@ -1,4 +1,4 @@
-export type Protocol = 'direct' | 'openai' | 'responses' | 'a2a' | 'a2a-description' | 'mcp' | 'mcp-gateway' | 'http'
+export type Protocol = 'direct' | 'openai' | 'responses' | 'ai_sdk' | 'ag_ui' | 'a2a' | 'a2a-description' | 'mcp' | 'mcp-gateway' | 'http'
 
 /** What arrived, in order: an SSE event, a line, or a piece of text. `at` is in ms since the start of the exchange. */
 export interface Frame { readonly at: number, readonly bytes: number, readonly text: string }

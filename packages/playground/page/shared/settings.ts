@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { send, SIGN_IN, type Sent } from '../requests/exchange.js'
 
-export type RouteName = 'vac' | 'openai' | 'responses' | 'a2a' | 'card' | 'mcp' | 'gateway' | 'ready' | 'openapi'
+export type RouteName = 'vac' | 'openai' | 'responses' | 'ai_sdk' | 'ag_ui' | 'a2a' | 'card' | 'mcp' | 'gateway' | 'ready' | 'openapi'
 
 export interface Settings {
   readonly title: string
@@ -23,7 +23,7 @@ export interface VacInfo {
 export const settings = signal<Settings>({
   title: 'Playground',
   readOnly: true,
-  routes: { vac: null, openai: null, responses: null, a2a: null, card: null, mcp: null, gateway: null, ready: null, openapi: null }
+  routes: { vac: null, openai: null, responses: null, ai_sdk: null, ag_ui: null, a2a: null, card: null, mcp: null, gateway: null, ready: null, openapi: null }
 })
 export const vacs = signal<readonly VacInfo[]>([])
 /** Why the page cannot ask, for people. */
