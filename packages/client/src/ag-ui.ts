@@ -1,4 +1,4 @@
-import { ServiceError } from './errors.js'
+import { errorIn, ServiceError } from './errors.js'
 import { reopen } from './reopen.js'
 import { addressOf, conversationOf, randomId, sendForEvents, sendForJson, toEnd, updateWith, type Json } from './send.js'
 import type { Connection, Question, RunProtocol, RunReference, Source, Step, Update } from './types.js'
@@ -61,19 +61,20 @@ function updateOf (event: Json, isKept: boolean): Update {
   if (type === 'RUN_STARTED' || type === 'MESSAGES_SNAPSHOT') return { text: '' }
   if (type === 'TEXT_MESSAGE_CONTENT') return { delta: delta as string }
   if (type === 'ACTIVITY_SNAPSHOT' && event.activityType === 'polyvac.progress') return updateWith({ progress: content.progress, message: content.message })
-  if (type === 'RUN_ERROR') throw new ServiceError(String(event.message), { code: String(event.code), requestId: event.metadata?.requestId as string | undefined })
+  if (type === 'RUN_ERROR') throw errorIn({ error: { message: event.message, code: event.code, requestId: event.metadata?.requestId } })!
   return type === 'RUN_FINISHED' ? endOf(event, isKept) : {}
 }
 
 function endOf (event: Json, isKept: boolean): Update {
   const { threadId: thread, outcome, result = {} } = event
   if (outcome?.type === 'cancelled') throw new ServiceError('the run was cancelled', { code: 'RUN_CANCELLED' })
-  const { answer, source_documents: sources, input_required: asked, auth_required: needed } = result as Json
+  const { answer, source_documents: sources, metadata, input_required: asked, auth_required: needed } = result as Json
   const question = (asked ?? needed) as string | undefined
   const interrupt = outcome?.interrupts?.[0]?.id as string | undefined
   const waiting = { thread, ...interrupt !== undefined && { interrupt } }
   return updateWith({
     text: answer === '' && question !== undefined ? question : answer as string | undefined,
+    isTruncated: metadata?.truncated as boolean | undefined,
     sources: sources as readonly Source[] | undefined,
     input: question === undefined ? undefined : { text: question, ...isKept && { state: waiting } },
     event,

@@ -1,4 +1,4 @@
-import { ServiceError } from './errors.js'
+import { errorIn, ServiceError } from './errors.js'
 import { reopen } from './reopen.js'
 import { addressOf, conversationOf, send, sendForEvents, toEnd, updateWith, type Json } from './send.js'
 import type { Connection, Question, RunProtocol, RunReference, Source, Update } from './types.js'
@@ -78,7 +78,7 @@ class Answer {
     if (type === 'start' || type === 'reset-step') return { text: '' }
     if (type === 'text-delta') return { delta: delta as string }
     if (type === 'data-progress') return updateWith({ progress: data.progress as number, message: data.message as string | undefined })
-    if (type === 'data-error') throw new ServiceError(data.message as string, { code: data.code as string })
+    if (type === 'data-error') throw errorIn({ error: data })!
     if (type === 'abort') this.#isStopped = true
     if (type === 'source-url' || type === 'source-document') this.#sources.push(sourceOf(frame))
     if (type === 'data-input-required') this.#input = { text: data.question as string }

@@ -174,7 +174,7 @@ test('a reply that is refused, or finds no network, can be sent again', { skip: 
     await ask(page, protocol, 'A coat')
     await page.getByTestId('chat-reply').waitFor()
     for (const [index, refuse] of ['status', 'network'].entries()) {
-      await page.route('**/{vac,openai,a2a,mcp}{,/**}', async route => { await (refuse === 'status' ? route.fulfill({ status: 503, json: {} }) : route.abort()) })
+      await page.route('**/{vac,openai,ai,ag-ui,a2a,mcp}{,/**}', async route => { await (refuse === 'status' ? route.fulfill({ status: 503, json: {} }) : route.abort()) })
       await page.getByTestId('chat-reply').fill('large')
       await page.getByTestId('chat-reply').press('Enter')
       // the answer of the refusal before stays
@@ -477,7 +477,7 @@ test('the chat lists the stored conversations: one is opened, goes on over each 
   }
   await page.reload()
   await ask(page, 'direct', 'again')
-  await answerIn(page, 'done').getByText('8 before again').waitFor()
+  await answerIn(page, 'done').getByText(`${PROTOCOLS.length + 1} before again`).waitFor()
   await until(async () => (await titles()).join() === 'tea,coffee', 'the one that goes on is the first')
   t.strictSame(await violationsOfThemes(page), [])
   await page.setViewportSize({ width: 360, height: 640 })

@@ -199,7 +199,7 @@ test('a refusal of the app before the settings of the page is shown as that', { 
     status = code
     await page.getByTestId('token-save').click()
     await page.getByTestId('problem').getByText(text, { exact: true }).waitFor()
-    t.equal(await page.locator('[data-testid=chat-protocol] option').count(), 7, 'the page keeps its settings')
+    t.equal(await page.locator('[data-testid=chat-protocol] option').count(), 9, 'the page keeps its settings')
   }
 })
 
