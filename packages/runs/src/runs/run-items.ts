@@ -72,19 +72,16 @@ export async function * runItems (store: TaskStore, task: TaskHead, { after, sig
 
 /** The number of the last event until now at which the text of a turn begins anew; 0 where it never does. */
 async function lastRestart (store: TaskStore, task: TaskHead, turn: number | undefined, signal: AbortSignalLike): Promise<number> {
+  const sent = new SentText()
   let last = 0
-  let sent: SentText | undefined
   let current = -1
   for await (const event of store.events(task.owner, task.id, { signal })) {
     if (isTurnOver()) await yieldToEventLoop()
     if (event.state === 'submitted') {
-      sent = undefined
-      current++
-      if (turn !== undefined && current > turn) break
+      if (turn !== undefined && ++current > turn) break
       last = 0
     }
-    if (event.retry !== undefined) sent ??= await SentText.before(store, task, event.seq)
-    if (sent?.apply(event).isRestart === true) last = event.seq
+    if (sent.apply(event).isRestart === true) last = event.seq
     if (event.seq >= task.seq) break
   }
   return last
