@@ -233,12 +233,12 @@ test('callers without an identity have the runs whose ids they know; only on thi
   t.equal(await ask(first), first, 'one of the service is gone on with')
 })
 
-const CONVERSATION: Readonly<Record<string, string>> = { direct: 'conversation_id', responses: 'conversation' }
+const CONVERSATION: Readonly<Record<string, string>> = { direct: 'conversation_id', responses: 'conversation', ai_sdk: 'id', ag_ui: 'threadId' }
 
 interface Behaviour {
   /** The least time in ms after which an answer without its reader is aborted; undefined: never. */
   readonly graceMs?: number | undefined
-  readonly second: 'refused' | 'beside'
+  readonly second: 'refused' | 'supersedes' | 'beside'
 }
 
 const FORMS: ReturnType<typeof forms> = [...forms(), ['responses: events, not kept', (input, model) => ({ path: '/openai/v1/responses', body: { model, input, stream: true, store: false }, headers: {} }), PROBES.responses]]
@@ -247,7 +247,7 @@ const FORMS: ReturnType<typeof forms> = [...forms(), ['responses: events, not ke
 function tableOf (what: string, { isTask = false, goesOn = false }: Probe): Behaviour {
   return {
     graceMs: what === 'responses: events' ? GRACE_MS : isTask || goesOn ? undefined : 0,
-    second: what.split(':')[0]! in CONVERSATION && !what.endsWith('not kept') ? 'refused' : 'beside'
+    second: !(what.split(':')[0]! in CONVERSATION) || what.endsWith('not kept') ? 'beside' : goesOn ? 'supersedes' : 'refused'
   }
 }
 
@@ -258,7 +258,7 @@ test('a reader that leaves, and a second question, have the effect that each pro
     const { graceMs, second } = tableOf(what, probe)
     const request = make('wait', 'docs')
     const field = CONVERSATION[what.split(':')[0]!]
-    const inConversation = field !== undefined && second === 'refused' ? { ...request.body, [field]: what } : request.body
+    const inConversation = field !== undefined && second !== 'beside' ? { ...request.body, [field]: what } : request.body
     const before = { ...work }
     const readers = [await openStream(app, request.path, inConversation, { ...request.headers, ...headers })]
     await until(() => work.asked === before.asked + 1, `${what}: the interpreter runs`)
@@ -267,8 +267,13 @@ test('a reader that leaves, and a second question, have the effect that each pro
       t.equal(refused.statusCode, 409, `${what}: a second question`)
     } else {
       const again = make('wait', 'docs')
-      readers.push(await openStream(app, again.path, again.body, { ...again.headers, ...headers }))
+      const body = second === 'supersedes' ? { ...again.body, [field!]: what } : again.body
+      readers.push(await openStream(app, again.path, body, { ...again.headers, ...headers }))
       await until(() => work.asked === before.asked + 2, `${what}: both are answered`)
+    }
+    if (second === 'supersedes') {
+      await until(() => work.aborted === before.aborted + 1 && readers[0]!.isOver(), `${what}: the first answer ends, and its reader knows`)
+      t.notOk(readers[1]!.isOver(), `${what}: the second one goes on`)
     }
     for (const reader of readers) reader.leave()
     if (graceMs === undefined) continue
@@ -278,7 +283,7 @@ test('a reader that leaves, and a second question, have the effect that each pro
     t.ok(afterMs >= graceMs, `${what}: aborted after ${afterMs} ms`)
   }
   const { aborted } = work
-  const goingOn = FORMS.filter(([what, , probe]) => tableOf(what, probe).graceMs === undefined).length * 2
+  const goingOn = FORMS.map(([what, , probe]) => tableOf(what, probe)).reduce((sum, { graceMs, second }) => sum + (graceMs !== undefined ? 0 : second === 'supersedes' ? 1 : 2), 0)
   t.equal(work.asked - aborted, goingOn)
   work.open()
   await until(() => work.finished === goingOn, 'the tasks have ended by themselves')

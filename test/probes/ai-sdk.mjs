@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { eventsOf } from './events.mjs'
 
 const framesOf = body => eventsOf(body).map(({ data }) => data)
@@ -18,7 +19,7 @@ export const aiSdk = {
   isKept: true,
   goesOn: true,
   ask: {},
-  stream: { frames: (text, vac) => ({ path: `/ai/${vac}`, body: { messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text }] }] } }) },
+  stream: { frames: (text, vac) => ({ path: `/ai/${vac}`, body: { messages: [{ id: randomUUID(), role: 'user', parts: [{ type: 'text', text }] }] } }) },
   textOf: piecesOf,
   piecesOf,
   withSteps: request => request,

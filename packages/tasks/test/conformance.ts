@@ -115,7 +115,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     const store = await open(t)
     const { task: { id } } = await store.create('alice', ASK)
     const before = await store.get('alice', id)
-    const unread = async (): Promise<number | undefined> => await store.unreadFor('alice', id)
+    const unread = async (): Promise<number | undefined> => (await store.lastRead('alice', id))?.agoMs
     await store.markRead('bob', id, 0)
     await store.markRead('alice', 'nothing-of-that-name', 0)
     t.equal(await unread(), undefined)
@@ -124,7 +124,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await store.markRead('alice', id, 60_000)
     t.ok(await unread() as number >= long, 'it was noted a moment ago')
     await until(async () => { await store.markRead('alice', id, 0); return await unread() as number < long }, 'it is noted again')
-    for (const [owner, of] of [['bob', id], ['alice', 'nothing-of-that-name'], ['alice', 'a\0b']] as const) t.equal(await store.unreadFor(owner, of), undefined)
+    for (const [owner, of] of [['bob', id], ['alice', 'nothing-of-that-name'], ['alice', 'a\0b']] as const) t.equal(await store.lastRead(owner, of), undefined)
     t.strictSame(await store.get('alice', id), before, 'the log has nothing of it')
   })
 
@@ -590,7 +590,8 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
   })
 
   test('20,000 pieces of an answer take linear time, and reading them meanwhile gives the same as afterwards', async t => {
-    const store = await open(t)
+    // on a busy machine the pieces that wait for each other can hold the event loop for longer than a lease
+    const store = await open(t, { leaseMs: 600_000 })
     let half: Promise<unknown> | undefined
     // where each piece costs in proportion to the pieces before it, the last quarter costs seven times the first
     const quarters: number[] = []
