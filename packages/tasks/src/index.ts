@@ -4,7 +4,7 @@ export type {
   DataPart, FilePart, TaskArtifact, TaskError, TaskEvent, TaskHead, TaskMessage, TaskPart, TaskRecord, TaskState, TaskUpdate, TextPart
 } from './contract/task.js'
 export type {
-  AbortSignalLike, CreatedTask, Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, NewPushConfig, NewTask,
+  AbortSignalLike, CreatedTask, Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, LastRead, NewPushConfig, NewTask,
   PurgeLimits, PushConfig, TaskContext, TaskHandler, TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from './contract/task-store.js'
 export type { AppendOptions, Following, LinkEntry, ReplicaLink } from './contract/replica-link.js'

@@ -24,7 +24,7 @@ export abstract class ForwardingStore implements TaskStore {
   async provideInput (...args: Parameters<TaskStore['provideInput']>): ReturnType<TaskStore['provideInput']> { return await this.inner.provideInput(...args) }
   events (...args: Parameters<TaskStore['events']>): ReturnType<TaskStore['events']> { return this.inner.events(...args) }
   async markRead (...args: Parameters<TaskStore['markRead']>): ReturnType<TaskStore['markRead']> { await this.inner.markRead(...args) }
-  async unreadFor (...args: Parameters<TaskStore['unreadFor']>): ReturnType<TaskStore['unreadFor']> { return await this.inner.unreadFor(...args) }
+  async lastRead (...args: Parameters<TaskStore['lastRead']>): ReturnType<TaskStore['lastRead']> { return await this.inner.lastRead(...args) }
   async setPush (...args: Parameters<TaskStore['setPush']>): ReturnType<TaskStore['setPush']> { return await this.inner.setPush(...args) }
   async getPush (...args: Parameters<TaskStore['getPush']>): ReturnType<TaskStore['getPush']> { return await this.inner.getPush(...args) }
   async listPush (...args: Parameters<TaskStore['listPush']>): ReturnType<TaskStore['listPush']> { return await this.inner.listPush(...args) }

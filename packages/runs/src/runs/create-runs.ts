@@ -250,8 +250,8 @@ class StoredRuns implements OwnRuns {
     const task = await this.#latestIn(caller, vac, name) ?? await this.#callers.get(caller.principal, name)
     if (task === undefined || task.skill !== skillOf(vac)) return undefined
     const { owner, id, state, updatedAt } = task
-    const unread = await this.#tasks.unreadFor(owner, id) ?? Infinity
-    return { run: { ...viewRun(task), answer: undefined, asked: [] }, isRead: (isTerminal(state) || isWaiting(state)) && Date.now() - unread >= updatedAt }
+    const readAt = (await this.#tasks.lastRead(owner, id))?.at ?? 0
+    return { run: { ...viewRun(task), answer: undefined, asked: [] }, isRead: (isTerminal(state) || isWaiting(state)) && readAt >= updatedAt }
   }
 
   async #latestIn (caller: RunCaller, vac: string, conversation: string): Promise<TaskRecord | undefined> {

@@ -30,7 +30,7 @@ export function cancelUnread (tasks: TaskStore, { owner, id }: TaskHead, unreadM
   async function look (): Promise<void> {
     let next = unreadMs / NOTES
     try {
-      const unread = Math.min(performance.now() - start, await tasks.unreadFor(owner, id) ?? Infinity)
+      const unread = Math.min(performance.now() - start, (await tasks.lastRead(owner, id))?.agoMs ?? Infinity)
       next = longest - unread
       if (next <= 0) {
         await tasks.cancel(owner, id, `no reader has followed it or read its state for ${unreadMs / 1000} s`)

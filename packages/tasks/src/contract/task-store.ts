@@ -6,6 +6,9 @@ import type { SharedValues } from './shared-values.js'
 import type { SignInRecords } from './sign-in-records.js'
 import type { TaskEvent, TaskHead, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
 
+/** When a reader last had a task: ms since 1970, and how long ago in ms, at least 0. */
+export interface LastRead { readonly at: number, readonly agoMs: number }
+
 /**
  * A store of tasks. `owner` is the first argument of every method for one task: a task of another owner is handled like
  * one that does not exist. Every write is durable when its promise resolves, and fails with TASK_STORE_UNAVAILABLE
@@ -58,8 +61,8 @@ export interface TaskStore {
 
   /** Notes that a reader has the task now, unless one has within the last `everyMs`. */
   markRead (owner: string, id: string, everyMs: number): Promise<void>
-  /** Time since `markRead` was last noted; undefined where it never was. */
-  unreadFor (owner: string, id: string): Promise<number | undefined>
+  /** When `markRead` was last noted, by the clock of `updatedAt`; undefined where it never was. */
+  lastRead (owner: string, id: string): Promise<LastRead | undefined>
 
   /**
    * Executes tasks of all owners in one queue, of owners with waiting tasks in turn. Several workers, also of other

@@ -17,7 +17,7 @@ import { isTerminal, isWaiting, waitingStates, type TaskEvent, type TaskHead, ty
 import { prepareQuery } from '../store/task-query.js'
 import { MAX_COUNTED, type Backlog } from '../contract/backlog.js'
 import type {
-  CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
+  CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, LastRead, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
   TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, WorkOptions
 } from '../contract/task-store.js'
 import { Connection } from './connection.js'
@@ -378,7 +378,7 @@ class PostgresTaskStore implements TaskStore {
   }
 
   async markRead (owner: string, id: string, everyMs: number): Promise<void> { await this.#now.tasks.markRead(owner, id, everyMs) }
-  async unreadFor (owner: string, id: string): Promise<number | undefined> { return await this.#now.tasks.unreadFor(owner, id) }
+  async lastRead (owner: string, id: string): Promise<LastRead | undefined> { return await this.#now.tasks.lastRead(owner, id) }
 
   work (handler: TaskHandler, { queue = '', hold, serves, ...limits }: WorkOptions = {}): TaskWorker {
     const worker = new Worker(this.#now, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold, serves, ownerShare: this.#settings.ownerShare })

@@ -6,6 +6,7 @@ import { isName } from '../basics/names.js'
 import { checkRepeated, type NewRow } from '../store/new-task.js'
 import { foldAtSnapshot, headOf, type HeadRow } from '../log/task-row.js'
 import { isTerminal, terminalStates, waitingStates, type EventBody, type TaskEvent, type TaskHead, type TaskState } from '../contract/task.js'
+import type { LastRead } from '../contract/task-store.js'
 import type { PreparedUpdates } from '../log/task-updates.js'
 import { yieldToEventLoop } from '../basics/turn-time.js'
 import { int4Array, int8Array, textArray } from './array-parameters.js'
@@ -220,11 +221,11 @@ export class TaskLog {
     if (isName(id)) await this.#connection.run(this.#sql.markRead, [owner, id, this.#connection.now(), Math.ceil(everyMs)])
   }
 
-  /** Time since the task was read, at least 0: clocks of replicas differ. */
-  async unreadFor (owner: string, id: string): Promise<number | undefined> {
+  /** When the task was read last, at least 0 ms ago: clocks of replicas differ. */
+  async lastRead (owner: string, id: string): Promise<LastRead | undefined> {
     if (!isName(id)) return undefined
     const [row] = await this.#connection.run<{ at: number }>(this.#sql.readAt, [owner, id])
-    return row && Math.max(0, this.#connection.now() - row.at)
+    return row && { at: row.at, agoMs: Math.max(0, this.#connection.now() - row.at) }
   }
 
   /** Tasks in these states since before `before`; of one queue, or of all. */

@@ -3,7 +3,7 @@ import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } f
 import { isTerminal, isWaiting, type TaskEvent, type TaskHead, type TaskRecord } from '../contract/task.js'
 import type { Backlog } from '../contract/backlog.js'
 import type {
-  CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
+  CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, LastRead, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
   TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, WorkOptions
 } from '../contract/task-store.js'
 import { canceledBody, inputBody } from '../log/event-bodies.js'
@@ -329,12 +329,12 @@ class SqliteTaskStore implements TaskStore {
   async markRead (owner: string, id: string, everyMs: number): Promise<void> {
     const { commit, tasks } = this.#now
     const now = Date.now()
-    const unread = tasks.unreadFor(owner, id, now)
-    if (unread === undefined || unread >= everyMs) await commit.write(() => { tasks.markRead(owner, id, now) })
+    const last = tasks.lastRead(owner, id, now)
+    if (last === undefined || last.agoMs >= everyMs) await commit.write(() => { tasks.markRead(owner, id, now) })
   }
 
-  async unreadFor (owner: string, id: string): Promise<number | undefined> {
-    return this.#now.tasks.unreadFor(owner, id, Date.now())
+  async lastRead (owner: string, id: string): Promise<LastRead | undefined> {
+    return this.#now.tasks.lastRead(owner, id, Date.now())
   }
 
   work (handler: TaskHandler, options: WorkOptions = {}): TaskWorker {

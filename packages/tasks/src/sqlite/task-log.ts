@@ -8,6 +8,7 @@ import { FIRST_PAGE, isLargeLog, logPage, PAGE_CHARS, type EventRow, type LogPag
 import type { NewRow } from '../store/new-task.js'
 import { foldAtSnapshot, headOf, type HeadRow } from '../log/task-row.js'
 import { isTerminal, type EventBody, type TaskEvent, type TaskHead, type TaskState } from '../contract/task.js'
+import type { LastRead } from '../contract/task-store.js'
 import type { PreparedUpdates } from '../log/task-updates.js'
 import { isTurnOver, yieldToEventLoop } from '../basics/turn-time.js'
 import { keyAt, prepareStatements, type TaskRow } from './task-statements.js'
@@ -237,10 +238,10 @@ export class TaskLog {
 
   markRead (owner: string, id: string, at: number): void { this.#sql.markRead.run(at, owner, id) }
 
-  /** Time until `now` since the task was read, at least 0: the clock may have been set back. */
-  unreadFor (owner: string, id: string, now: number): number | undefined {
+  /** When the task was read last, at least 0 ms before `now`: the clock may have been set back. */
+  lastRead (owner: string, id: string, now: number): LastRead | undefined {
     const [at = null] = this.#sql.readAt.column<number | null>(owner, id)
-    return at === null ? undefined : Math.max(0, now - at)
+    return at === null ? undefined : { at, agoMs: Math.max(0, now - at) }
   }
 
   /** Returns whether the worker still had the lease. */
