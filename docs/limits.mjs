@@ -136,7 +136,7 @@ export const limits = {
     ['Length of a value of metadata', 'vac: MAX_VALUE', 'characters', '400.'],
     ['Items of a turn that has no answer', 'vac: MAX_TURN_ITEMS', 'items', 'Further ones begin another turn.'],
     ['A field of an item that is kept, apart from its text', 'vac: MAX_KEPT_URL', 'characters', 'It is left out of the input items.'],
-    ['Time that a streamed response goes on without its reader', 'vac: GRACE_MS', 'ms', 'It is cancelled.'],
+    ['Time that a streamed response, or a chat that is not kept, goes on without its reader', 'vac: GRACE_MS', 'ms', 'It is cancelled.'],
     ['Parts of the summaries of a response', 'vac: MAX_SUMMARY_PARTS', '', 'Further progress, calls and thoughts are left out.'],
     ['Text of progress in one of them', 'vac: MAX_SUMMARY_CHARS', 'characters', 'The rest is left out.']
   ],

@@ -45,7 +45,7 @@ export const remedies = {
   RUN_IN_PROGRESS: { seen: 'caller', means: 'The conversation has an answer in progress.', remedy: 'Wait for it, or cancel its run, then ask again.' },
   RUN_NOT_WAITING: { seen: 'caller', means: 'The run does not ask back.', remedy: 'Ask a new question.' },
   RUN_CANCELLED: { seen: 'caller', means: 'The run was cancelled before its answer was complete; its message names a reason that is not the caller.', remedy: 'Ask again. Where no reader had it for too long, follow the run or read its state within that time.' },
-  IDEMPOTENCY_KEY_REUSED: { seen: 'caller', means: 'The `Idempotency-Key` was sent before, with another body or to another route.', remedy: 'Send a new key for each new request, and the same key only with the same request.' },
+  IDEMPOTENCY_KEY_REUSED: { seen: 'caller', means: 'The `Idempotency-Key`, or the `runId` of AG-UI, was sent before, with another body or to another route.', remedy: 'Send a new key for each new request, and the same key only with the same request.' },
   RUNS_NOT_CONFIGURED: { seen: 'caller', means: 'The application keeps no answers, so it has no runs.', remedy: 'Give the plugin, or `vacTools()`, `runs: createRuns({ vacs, tasks })`; leave `background` and `conversation_id` out otherwise.' },
   VAC_NOT_FOUND: { seen: 'caller', means: 'No VAC has that name.', remedy: 'Use the near match in `message`, or a name from `GET /vac`.' },
   BODY_TOO_LARGE: { seen: 'caller', status: 413, means: 'The body is larger than the bound; `message` names it.', remedy: 'Send less, or raise `service.limits.body` of the configuration, which is `bodyLimit` of each plugin.' },

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createRuns } from '@polyvac/runs'
+import { runsOwner } from '../packages/runs/src/run-owner.js'
 import type { InjectOptions } from 'fastify'
 import { test, type Test } from 'tap'
 import { run, textsOf, VERSIONS, type Agent } from './ag-ui/agents.mjs'
@@ -182,6 +183,9 @@ test('a caller without an identity has no thread, and answers a question by the 
   t.equal((await service.app.inject({ url: `/ag-ui/docs?runId=${asking.runId}`, headers: far })).statusCode, 404)
   const { headers } = await post(service, ask('one'), far)
   t.match(eventsOf((await service.app.inject({ url: `/ag-ui/docs?runId=${String(headers['x-run-id'])}`, headers: far })).body).at(-1), { type: 'RUN_FINISHED' }, 'the id of the service reads it')
+  const { tasks } = service
+  const { metadata } = await tasks!.get(runsOwner(), String(headers['x-run-id'])) as { metadata: object }
+  t.match(metadata, { unreadMs: 30_000 }, 'its client cannot come back to the thread')
 })
 
 test('questions as texts end as success, and the next message answers them', async t => {
@@ -269,7 +273,7 @@ test('what a client sends is not trusted: system messages, addresses and odd par
   }
   t.equal((await post(plain, ask('x'), {}, 'dosc')).statusCode, 404)
   t.equal((await plain.app.inject({ method: 'POST', url: '/ag-ui/docs', payload: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } })).statusCode, 415)
-  t.equal((await plain.app.inject({ method: 'POST', url: '/ag-ui', payload: { method: 'threads/list' } })).statusCode, 404)
+  t.equal((await plain.app.inject({ method: 'POST', url: '/ag-ui', payload: { method: 'threads/list' } })).statusCode, 400)
   t.equal((await plain.app.inject({ method: 'POST', url: '/ag-ui', payload: { method: 'agent/run', params: { agentId: 'docs' }, body: {} } })).statusCode, 400)
 })
 

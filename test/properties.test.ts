@@ -29,6 +29,62 @@ test('any JSON value is answered by each protocol, and none of them with 500', a
   }), { numRuns: 60 })
 })
 
+/** Values that clients put in the place of others; a text made of the last one throws. */
+const ODD: readonly unknown[] = [null, '', [], {}, 0, true, 'a\0b', '\ud800', 'x'.repeat(300), { toString: 1 }]
+
+/** Bodies that differ from one in a single value. */
+function * withOdd (body: unknown): Generator<unknown> {
+  for (const odd of ODD) yield odd
+  if (typeof body !== 'object' || body === null) return
+  for (const [key, value] of Object.entries(body)) {
+    for (const odd of withOdd(value)) yield Array.isArray(body) ? body.with(Number(key), odd) : { ...body, [key]: odd }
+  }
+}
+
+const card = { type: 'dynamic-tool', toolName: 'ask', toolCallId: 'c', state: 'output-available', input: {}, output: 'yes', errorText: 'e', approval: { id: 'a', approved: true } }
+const picture = { type: 'image', source: { type: 'data', value: 'aGk=', mimeType: 'image/png' } }
+const RICH = {
+  '/ai/demo': {
+    id: 'c',
+    trigger: 'regenerate-message',
+    messageId: 'm',
+    prompt: 'x',
+    message: { id: 'm', role: 'user', parts: [] },
+    messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }, { type: 'file', url: 'data:,x', mediaType: 'a/b', filename: 'f' }] }, { id: 'n', role: 'assistant', parts: [card] }]
+  },
+  '/ag-ui/demo': {
+    threadId: 't',
+    runId: 'r',
+    protocolVersion: '1.0',
+    resume: [{ interruptId: 'i', status: 'resolved', payload: { text: 'x' } }],
+    tools: [],
+    context: [],
+    state: {},
+    forwardedProps: { a: 1 },
+    messages: [{ id: 'm', role: 'user', content: [{ type: 'text', text: 'x' }, picture] }, { id: 'a', role: 'assistant', content: 'y', toolCalls: [{ id: 'c' }] }, { id: 'q', role: 'tool', toolCallId: 'c', content: 'z' }, { id: 'm', role: 'user', content: 'x' }]
+  },
+  '/ag-ui/agent/demo/connect': { threadId: 't', runId: 's', messages: [{ id: 'm', role: 'user', content: 'x' }, { id: 'm', role: 'user', content: 'x' }, { id: 'm', role: 'user', content: 'x' }] },
+  '/ag-ui/agent/demo/stop/t': { runId: 'r' },
+  '/ag-ui': { method: 'agent/stop', params: { agentId: 'demo', threadId: 't' }, body: { threadId: 't', runId: 'r', messages: [] } },
+  '/ai/demo/c/stop': { activeStreamId: 'x' }
+}
+
+test('a body of a chat front end with any odd value in it is answered, and never with 500', async t => {
+  const app = await createHost({ vacs: ['demo'], stream_interpreter: () => 'ok', mcp_servers: [], tasks: { store: 'memory' }, server: { logger: { level: 'silent' } } })
+  t.teardown(() => app.close())
+  let count = 0
+  for (const [url, body] of Object.entries(RICH)) {
+    for (const odd of withOdd(body)) {
+      const payload = JSON.stringify(odd)
+      const { statusCode, body: answer } = await app.inject({ method: 'POST', url, payload, headers })
+      count++
+      if (statusCode >= 500 || answer.includes('INTERNAL_ERROR')) t.fail(`${url} answered ${statusCode} to ${payload.slice(0, 500)}`)
+    }
+  }
+  t.comment(`${count} bodies`)
+  t.ok(count > 500)
+})
+
 test('the messages of an event stream do not depend on where its bytes are cut', async () => {
   const messagesOf = (chunks: readonly Buffer[]): unknown[] => {
     const messages: unknown[] = []

@@ -51,8 +51,8 @@ export function makeAgent (work: Work): Interpreter {
       yield { reasoning: 'I ' }
       yield { reasoning: 'think.' }
       yield 'First. '
-      yield { tool_call: { id: 'a', name: 'kettle', server: 'kitchen', input: { cups: 2 } } }
-      yield { tool_result: { id: 'a', output: { hot: true } } }
+      yield { tool_call: { id: '1', name: 'kettle', server: 'kitchen', input: { cups: 2 } } }
+      yield { tool_result: { id: '1', output: { hot: true } } }
       yield { tool_call: { id: 'b', name: 'oven', input: {} } }
       yield { tool_result: { id: 'b', error: { message: 'cold' } } }
       yield { source: SOURCES[0]! }

@@ -9,7 +9,7 @@ const piecesOf = body => dataOf(body).map(({ type, delta }) => type === 'TEXT_ME
 function stepsOf ({ type, toolCallId, toolCallName, delta, content, name, value, metadata }) {
   const server = metadata?.server
   const tool = server === undefined ? toolCallName : toolCallName?.slice(server.length + 2)
-  const id = toolCallId?.split(':').slice(1).join(':')
+  const id = toolCallId?.split(':').slice(2).join(':')
   if (type === 'TOOL_CALL_START') return [{ tool_call: { id, name: tool, server } }]
   if (type === 'TOOL_CALL_ARGS') return [{ input: JSON.parse(delta) }]
   if (type === 'TOOL_CALL_RESULT') return [{ tool_result: { id, ...metadata, ...resultOf(content) } }]

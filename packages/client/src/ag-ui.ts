@@ -86,7 +86,7 @@ function endOf (event: Json, isKept: boolean): Update {
 function stepReader (): (event: Json) => Step | undefined {
   let call: { id: string, name: string, server?: string, input?: unknown } | undefined
   return ({ type, toolCallId, toolCallName, delta, content, metadata, name, value }) => {
-    const id = String(toolCallId).replace(/^[^:]{36,39}:/, '')
+    const id = String(toolCallId).replace(/^[^:]{36,39}:call:/, '')
     if (type === 'TOOL_CALL_START') {
       const server = metadata?.server as string | undefined
       call = { id, name: server === undefined ? toolCallName as string : (toolCallName as string).slice(server.length + 2), ...server !== undefined && { server } }

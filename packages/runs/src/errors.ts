@@ -12,8 +12,8 @@ export const RunNotWaitingError = createError<[string]>('RUN_NOT_WAITING',
   'the run is %s, and does not wait for its caller; ask a new question', 409)
 export const RunCancelledError = createError<[string]>('RUN_CANCELLED',
   'the run was cancelled%s; ask again', 409)
-export const IdempotencyKeyReusedError = createError<[]>('IDEMPOTENCY_KEY_REUSED',
-  'this Idempotency-Key was sent with another request; send a new key', 422)
+export const IdempotencyKeyReusedError = createError<[string]>('IDEMPOTENCY_KEY_REUSED',
+  'this %s was sent with another request; send a new one', 422)
 export const RunsOptionsError = createError<[string]>('RUNS_OPTIONS', '%s', 500)
 
 /** How a run failed: what its first caller read, for those that read it later. Stored as JSON. */

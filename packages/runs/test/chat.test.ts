@@ -2,7 +2,9 @@ import { createVacs, type NewRun, type RunCaller, type RunItem } from '@polyvac/
 import { LightAbort } from '@polyvac/core/plugin'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { test, type Test } from 'tap'
+import type { TaskHead, TaskStore } from '@polyvac/tasks'
 import { createRuns, type OwnRuns } from '../src/index.js'
+import { runItems } from '../src/runs/run-items.js'
 import '../../../test/fixtures/timeout.mjs'
 import { until } from '../../../test/fixtures/until.js'
 
@@ -57,15 +59,15 @@ test('the latest run of a conversation is found by its id and by that of the con
   }
 })
 
-test('a run counts as read once a reader got its end, not while it is only followed', async t => {
+test('a run counts as read once a reader got its end, not while it is only followed or asks', async t => {
   const { runs, ask, read } = await chat(t)
-  for (const question of ['one', 'ask']) {
+  for (const [question, isRead] of [['one', true], ['ask', false]] as const) {
     const { run } = await ask(question, { unreadMs: 60_000 })
     await read(run.id)
     t.match(await runs.latest(alice, 'docs', 'c'), { isRead: false, run: { id: run.id } })
     await t.rejects(runs.noteEnd(bob, run.id), { code: 'RUN_NOT_FOUND' })
     await runs.noteEnd(alice, run.id)
-    t.match(await runs.latest(alice, 'docs', 'c'), { isRead: true })
+    t.match(await runs.latest(alice, 'docs', 'c'), { isRead })
   }
   const { run } = await ask('wait')
   await runs.noteEnd(alice, run.id)
@@ -80,6 +82,47 @@ test('a question takes the place of the one that is answered now', async t => {
   const { run } = await ask('two', { other: 'supersede' })
   t.match(await runs.get(alice, 'docs', first.id), { state: 'cancelled' })
   t.match((await read(run.id)).at(-1), { chunk: { answer: 'two: ' } })
+})
+
+test('what takes the place of an answer is the latest run, while it waits, goes on, and afterwards', async t => {
+  const { runs, ask } = await chat(t)
+  for (let i = 0; i < 4; i++) {
+    const { run: first } = await ask('wait', { other: 'supersede' })
+    if (i % 2 === 0) await until(async () => (await runs.get(alice, 'docs', first.id)).state === 'running', 'it runs')
+    const { run } = await ask('wait', { other: 'supersede' })
+    const latest = async (): Promise<unknown> => (await runs.latest(alice, 'docs', 'c'))?.run.id
+    t.equal(await latest(), run.id)
+    await until(async () => (await runs.get(alice, 'docs', run.id)).state === 'running', 'it runs')
+    t.equal(await latest(), run.id)
+    await runs.cancel(alice, 'docs', run.id)
+    t.equal(await latest(), run.id)
+  }
+})
+
+test('a key whose run is deleted begins another run, next to the turn of the first', async t => {
+  const { runs, ask, read } = await chat(t)
+  const key = { name: 'r1', request: 'a', isId: true }
+  const { run: first } = await ask('one', { key })
+  await read(first.id)
+  await runs.delete(alice, 'docs', first.id)
+  const { run, isNew } = await ask('one', { key })
+  t.ok(isNew)
+  t.match((await read(run.id)).at(-1), { chunk: { answer: /^one: / } })
+  t.match(await ask('one', { key }), { isNew: false, run: { id: run.id } })
+  t.equal((await runs.conversations!.get(alice, 'docs', 'c')).turns.length, 2)
+})
+
+test('the reader of a run that is deleted before its first event gets an error', async t => {
+  const gone = { async * events () {}, head: async () => null } as unknown as TaskStore
+  const task = { id: 'x', owner: 'alice', seq: 1, attempt: 0, turn: 0 } as unknown as TaskHead
+  await t.rejects(runItems(gone, task, { after: 0, signal: new LightAbort(), view: undefined }).next(), { code: 'RUN_NOT_FOUND' })
+})
+
+test('a conversation whose name no store can keep is refused by what is wrong with it', async t => {
+  const { ask } = await chat(t)
+  for (const conversation of ['', 'x'.repeat(257), 'a\0b', 'a\ud800']) {
+    await t.rejects(ask('one', { conversation }), { code: 'BAD_REQUEST', message: /^the id of the conversation: must be a text of 1 to 256/ }, JSON.stringify(conversation))
+  }
 })
 
 test('a question that is asked again or edited replaces its turn and the later ones', async t => {

@@ -20,6 +20,7 @@ export type { TaskOrigin } from './log/fold-task.js'
 export { isTurnOver, yieldToEventLoop } from './basics/turn-time.js'
 export { pushBackoff } from './push/push-backoff.js'
 export { ANYONE, ownerKey, ownerOfKey } from './basics/owner-key.js'
+export { isName } from './basics/names.js'
 export { OWNER_SHARE } from './basics/owner-share.js'
 export type { TaskLogger } from './basics/logger.js'
 export {

@@ -117,6 +117,8 @@ export interface ChatRequest<Schema extends RouteSchema = RouteSchema> {
   /** Whether the plugin got runs, and whether they keep conversations. */
   readonly keepsRuns: boolean
   readonly keepsConversations: boolean
+  /** Whether the caller finds a conversation by its id later. @param id undefined: one that the service makes */
+  keeps (id: string | undefined): boolean
   /** The conversations of the caller. @throws RUNS_NOT_CONFIGURED, CONVERSATIONS_NOT_KEPT (501) */
   readonly conversations: CallerConversations
 }

@@ -82,7 +82,7 @@ export interface RunKey {
 /** A run that a client comes back to. */
 export interface LatestRun {
   readonly run: Run
-  /** Whether a reader has got its end. */
+  /** Whether a reader has got its end. A question that waits has none: its readers see it again. */
   readonly isRead: boolean
 }
 

@@ -1,10 +1,10 @@
 import { isAnswer, type AnsweredTurn, type Authenticate, type BegunTurn, type Conversations, type Log, type StepView, type TurnPlace, type TurnTask, type Vac, type Vacs } from '@polyvac/core'
 import {
-  accessKey, callback, callerFields, conversationAccess, flag, followsStored, integer, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
+  accessKey, callback, callerFields, conversationAccess, flag, followsStored, integer, InvalidRequestError, memoryBudget, milliseconds, optional, readOptions, releaseContext, required, silentLog, SKILLS,
   stepsFor, traceLinks, vacOfSkill, withMethod, type AbortSignalLike, type LatestRun, type NewRun, type OptionRules, type Run, type RunCaller, type RunItem, type RunQuery, type RunReading, type Runs,
   type RunTurn, type StartedRun
 } from '@polyvac/core/plugin'
-import { isTaskError, isTerminal, isWaiting, type CreatedTask, type NewTask, type TaskHead, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
+import { isName, isTaskError, isTerminal, isWaiting, type CreatedTask, type NewTask, type TaskHead, type TaskRecord, type TaskStore, type TaskWorker } from '@polyvac/tasks'
 import { createHash, randomUUID } from 'node:crypto'
 import { CallerTasks } from '../tasks/caller-tasks.js'
 import { removeTask } from '../tasks/remove-task.js'
@@ -131,7 +131,7 @@ class StoredRuns implements OwnRuns {
       contextId: place?.conversation === run.conversation ? run.conversation : undefined,
       metadata: { ...metadata, ...trace },
       queue: QUEUE,
-      id: key?.isId === true && hasIdentity(caller) ? namedId(caller, run.protocol, key.name) : undefined,
+      id: await this.#newId(caller, run),
       idempotencyKey: key === undefined ? undefined : idempotencyKeyOf(caller, run.protocol, key),
       isNamedByKey: key?.isId,
       turn: keeps && place !== undefined ? turnAt(place) : undefined
@@ -142,6 +142,14 @@ class StoredRuns implements OwnRuns {
       if (other === 'supersede') await this.#supersede(place, task)
     }
     return { run: viewRun(task), isNew: created.created, settle: async signal => await this.#settle(created, signal) }
+  }
+
+  /** The id of a run whose key is its id; undefined for any other key, and where a turn still has the id of a deleted run. */
+  async #newId (caller: RunCaller, { protocol, key }: NewRun): Promise<string | undefined> {
+    if (key?.isId !== true || !hasIdentity(caller)) return undefined
+    const id = namedId(caller, protocol, key.name)
+    const isTaken = await this.#tasks.conversations?.turnOf(id, 0) !== undefined && await this.#tasks.head(keyOf(caller), id) === null
+    return isTaken ? undefined : id
   }
 
   /** The run of a turn that waits for a reply; undefined for any other turn. @throws RUN_NOT_FOUND */
@@ -177,6 +185,9 @@ class StoredRuns implements OwnRuns {
   /** Where the question goes; undefined where conversations are not kept, and it names none. */
   async #place (caller: RunCaller, run: PlacedRun): Promise<TurnPlace | undefined> {
     const { vac, question, files, history, conversation, sendsAll, replaces, previous, other } = run
+    if (conversation !== undefined && !isName(conversation)) {
+      throw new InvalidRequestError([{ path: 'the id of the conversation', message: 'must be a text of 1 to 256 characters without NUL and halves of surrogate pairs' }])
+    }
     if (this.conversations === undefined) {
       if (conversation === undefined && previous === undefined) return undefined
       throw new ConversationsNotKeptError(this.#tasks.conversations !== undefined ? 'createRuns() has the option `conversations: false`' : 'the task store keeps none')
@@ -207,7 +218,7 @@ class StoredRuns implements OwnRuns {
     try {
       return await this.#tasks.create(owner, task)
     } catch (err) {
-      if (isTaskError(err, 'TASK_CONFLICT')) throw new IdempotencyKeyReusedError()
+      if (isTaskError(err, 'TASK_CONFLICT')) throw new IdempotencyKeyReusedError(task.isNamedByKey === true ? 'id of a run' : 'Idempotency-Key')
       if (isTaskError(err, 'TASK_TURN_IN_PROGRESS')) throw new RunInProgressError(JSON.stringify(place?.conversation))
       throw err
     }
@@ -251,12 +262,17 @@ class StoredRuns implements OwnRuns {
     if (task === undefined || task.skill !== skillOf(vac)) return undefined
     const { owner, id, state, updatedAt } = task
     const readAt = (await this.#tasks.lastRead(owner, id))?.at ?? 0
-    return { run: { ...viewRun(task), answer: undefined, asked: [] }, isRead: (isTerminal(state) || isWaiting(state)) && readAt >= updatedAt }
+    return { run: { ...viewRun(task), answer: undefined, asked: [] }, isRead: isTerminal(state) && readAt >= updatedAt }
   }
 
   async #latestIn (caller: RunCaller, vac: string, conversation: string): Promise<TaskRecord | undefined> {
     if (conversationAccess(caller, conversation) === 'none') return undefined
-    return (await this.#callers.list(caller.principal, { contextId: conversation, limit: 1 }, vac)).tasks[0]
+    // what a later question has cancelled may have changed last
+    for (const states of [taskStatesOf(['queued', 'running']), undefined]) {
+      const { tasks: [task] } = await this.#callers.list(caller.principal, { contextId: conversation, states, limit: 1 }, vac)
+      if (task !== undefined) return task
+    }
+    return undefined
   }
 
   async noteEnd (caller: RunCaller, id: string): Promise<void> {

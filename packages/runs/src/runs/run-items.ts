@@ -1,6 +1,7 @@
 import type { Answer, Step, StepView } from '@polyvac/core'
 import { stepFor, type AbortSignalLike, type RunItem, type RunReading } from '@polyvac/core/plugin'
 import { isTerminal, isTurnOver, isWaiting, yieldToEventLoop, type TaskEvent, type TaskHead, type TaskStore } from '@polyvac/tasks'
+import { NoSuchRunError } from '../errors.js'
 import { ANSWER, errorOf } from './run-view.js'
 import { SentText } from './sent-text.js'
 
@@ -17,7 +18,7 @@ interface Reading extends RunReading {
 
 /**
  * The items of a run after event number `after`, until its turn ends. Text that was there when the reader came is
- * joined: clients copy the whole text at each piece. @throws the error of the run
+ * joined: clients copy the whole text at each piece. @throws the error of the run; RUN_NOT_FOUND once it is deleted
  */
 export async function * runItems (store: TaskStore, task: TaskHead, { after, signal, view, turn, isExact = false, isLatest = false, isSnapshot = false }: Reading): AsyncGenerator<RunItem, void> {
   const { id, owner, seq: head } = task
@@ -68,6 +69,7 @@ export async function * runItems (store: TaskStore, task: TaskHead, { after, sig
     if (isSnapshot && event.seq >= head) return
   }
   if (joined !== '') yield { seq, chunk: joined }
+  if (!signal.aborted && await store.head(owner, id) === null) throw new NoSuchRunError()
 }
 
 /** The number of the last event until now at which the text of a turn begins anew; 0 where it never does. */

@@ -1,10 +1,10 @@
-import { quoteName, VacNotFoundError, vacRemedy } from '@polyvac/core/plugin'
+import { conversationAccess, quoteName, VacNotFoundError, vacRemedy } from '@polyvac/core/plugin'
 import type { ExposedVacs } from '@polyvac/core/protocol'
 import type { Answer, Vac } from '@polyvac/core'
 import type { FastifyRequest } from 'fastify'
 import { SourceNotFoundError } from '../errors.js'
 import type { CallerConversations, CallerRuns, ChatRequest, Citation, Passage } from '../protocol.js'
-import { callerConversations, callerRuns } from './caller-runs.js'
+import { callerConversations, callerOf, callerRuns } from './caller-runs.js'
 import { citationsOf } from './citations.js'
 import type { Served } from './served.js'
 import { noSuchPath } from './unknown-paths.js'
@@ -30,6 +30,9 @@ export class ServedRequest implements ChatRequest {
   get keepsRuns (): boolean { return this.#served.runs !== undefined }
 
   get keepsConversations (): boolean { return this.#served.runs?.conversations !== undefined }
+
+  readonly keeps = (id: string | undefined): boolean =>
+    this.keepsConversations && (id === undefined || conversationAccess(callerOf(this.#served, this.#request), id) !== 'none')
 
   get conversations (): CallerConversations { return callerConversations(this.#served, this.#request) }
 

@@ -158,14 +158,14 @@ function asked (running: Running, { previous, replaces, history = running.input.
     question,
     history,
     ...files.length > 0 && { files: files.map(turnFile) },
-    extra: { ...isRecord(body.forwardedProps) && body.forwardedProps, request: requestOf(body, takes, messages), ...files.length > 0 && { files } },
+    extra: { ...isRecord(body.forwardedProps) && body.forwardedProps, request: requestOf(body, takes, messages), files: files.length > 0 ? files : undefined },
     steps: true,
     isKept: true,
     ...previous !== undefined ? { previous: { id: previous.id, turn: previous.turn } } : request.keepsConversations && { conversation: threadId, sendsAll: true, replaces },
     other: 'supersede',
     runKey: previous === undefined ? runId : undefined,
     notes,
-    unreadMs: unreadMsOf(options),
+    unreadMs: unreadMsOf(options, request.keeps(threadId)),
     identify: run => { head.id = turnId(run) },
     format
   }

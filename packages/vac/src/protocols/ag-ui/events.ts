@@ -110,7 +110,7 @@ export class AnswerEvents {
   #numbered (suffix: string, n: number): string { return `${this.#head.id}${suffix}${n === 0 ? '' : `:${n}`}` }
 
   /** Of a tool that the service calls: ids of interpreters are unique in one answer, those of clients in a thread. */
-  #callId (id: string): string { return `${this.#head.id}:${id}` }
+  #callId (id: string): string { return `${this.#head.id}:call:${id}` }
 
   #close (metadata?: object): AgUiEvent[] {
     const [text, reasoning] = [this.#text, this.#reasoning]

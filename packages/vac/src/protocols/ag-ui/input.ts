@@ -105,7 +105,7 @@ export interface Resume {
 
 export function readResume (value: unknown): Resume[] {
   if (!Array.isArray(value)) return []
-  return value.filter(isRecord).map(({ interruptId, status, payload }) => ({ id: String(interruptId), isCancelled: status === 'cancelled', text: payloadText(payload) }))
+  return value.filter(isRecord).map(({ interruptId, status, payload }) => ({ id: textId(interruptId) ?? '', isCancelled: status === 'cancelled', text: payloadText(payload) }))
 }
 
 /** Front ends send a text, one of the members that approvals and forms have, or the values of a form. */

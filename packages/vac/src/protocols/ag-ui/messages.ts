@@ -49,7 +49,7 @@ export function snapshotEvents (messages: readonly Message[], { messages: sent }
   const ids = new Set(all.map(({ id }) => id))
   const kept = sent.flatMap(({ id }) => typeof id === 'string' && ids.has(id) ? [id] : [])
   const snapshot = (messages: readonly Message[]): AgUiEvent => ({ type: 'MESSAGES_SNAPSHOT', messages })
-  return kept.every((id, i) => all[i]!.id === id) ? [snapshot(all)] : [snapshot([]), snapshot(all)]
+  return kept.every((id, i) => all[i]?.id === id) ? [snapshot(all)] : [snapshot([]), snapshot(all)]
 }
 
 /** The messages of the user with the ids of the client, as long as both are the same from the beginning. */

@@ -97,11 +97,13 @@ function routesOf (options: AgUiOptions) {
         const { method, params, body } = request.body
         const { agentId, threadId } = isRecord(params) ? params : {}
         if (method === 'info') return json(agentList(request, options))
-        const vac = request.vac(typeof agentId === 'string' ? agentId : '')
+        if (!['agent/run', 'agent/connect', 'agent/stop'].includes(method)) throw new InvalidRequestError([{ path: 'body/method', message: 'must be one of info, agent/run, agent/connect, agent/stop' }])
+        if (!isId(agentId)) throw new InvalidRequestError([{ path: 'body/params/agentId', message: 'must be the name of a VAC' }])
+        const vac = request.vac(agentId)
         if (method === 'agent/run') return await runAgent(request, vac, runInput(body), options)
         if (method === 'agent/connect') return await connectThread(request, wantedOf(vac, runInput(body), options))
-        if (method !== 'agent/stop') throw new InvalidRequestError([{ path: 'body/method', message: 'must be one of info, agent/run, agent/connect, agent/stop' }])
-        return json({ stopped: await stopThread(request, vac, String(threadId), isRecord(body) && typeof body.runId === 'string' ? body.runId : undefined) })
+        if (!isId(threadId)) throw new InvalidRequestError([{ path: 'body/params/threadId', message: ID_RULE }])
+        return json({ stopped: await stopThread(request, vac, threadId, isRecord(body) && typeof body.runId === 'string' ? body.runId : undefined) })
       }
     })
   ]
@@ -117,15 +119,17 @@ function json (body: object): BodyWithHeaders {
   return new BodyWithHeaders(JSON.stringify(body), { 'content-type': 'application/json; charset=utf-8' })
 }
 
+const ID_RULE = `must be a text of 1 to ${MAX_AG_UI_ID} characters`
+
 /** The body within an envelope. @throws BAD_REQUEST */
 function runInput (body: unknown): RunInput {
   const given = isRecord(body) ? body : {}
-  const problems = ['threadId', 'runId'].filter(name => !isId(given[name])).map(name => ({ path: `body/body/${name}`, message: 'must be a text of 1 to 256 characters' }))
+  const problems = ['threadId', 'runId'].filter(name => !isId(given[name])).map(name => ({ path: `body/body/${name}`, message: ID_RULE }))
   if (problems.length > 0) throw new InvalidRequestError(problems)
   return given as RunInput
 }
 
-function isId (id: unknown): boolean { return typeof id === 'string' && id !== '' && id.length <= MAX_AG_UI_ID && !id.includes('\0') }
+function isId (id: unknown): id is string { return typeof id === 'string' && id !== '' && id.length <= MAX_AG_UI_ID && !id.includes('\0') }
 
 function agentList ({ vacs, keepsRuns }: ChatRequest, { questions = 'interrupt' }: AgUiOptions): Static<typeof AgentList> {
   return {

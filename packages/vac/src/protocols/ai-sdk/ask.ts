@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Run, RunTurn, Vac } from '@polyvac/core'
 import { InvalidRequestError, isRecord, joinTexts, type Text } from '@polyvac/core/protocol'
+import { unreadMsOf } from '../../chat/limits.js'
 import { FrameCursor, readFrameId } from '../../chat/frame-cursor.js'
 import { turnFile } from '../../chat/question-file.js'
 import { readTurnId, turnId } from '../../chat/turn-id.js'
@@ -17,7 +18,7 @@ const MAX_MESSAGE_ID_CHARS = 256
 
 export interface AiSdkOptions {
   readonly version: 5 | 6 | 7
-  readonly unreadMs: number
+  readonly unread_timeout?: number | undefined
 }
 
 /** What a run keeps of a question whose answer goes on with an earlier message. */
@@ -34,7 +35,7 @@ type AskRequest = Request & { readonly body: ChatBody, readonly params: { readon
 type ResumeRequest = Request & { readonly params: { readonly vector_name: string, readonly id: string }, readonly query: { readonly protocol?: string, readonly startIndex?: number } }
 
 /** The question of a request, and the format of its answer. */
-export async function toAsked (request: AskRequest, { version, unreadMs }: AiSdkOptions): Promise<Asked> {
+export async function toAsked (request: AskRequest, { version, ...options }: AiSdkOptions): Promise<Asked> {
   const { body, params, query, keepsRuns, keepsConversations } = request
   const vac = request.vac(params.vector_name)
   const takes = vac.takes ?? []
@@ -57,7 +58,7 @@ export async function toAsked (request: AskRequest, { version, unreadMs }: AiSdk
     extra: {
       ...extra,
       request: { trigger: trigger ?? 'submit-message', message_id: messageId ?? undefined, ...takes.length > 0 && { messages: messages ?? undefined } },
-      ...files.length > 0 && { files }
+      files: files.length > 0 ? files : undefined
     },
     steps: true,
     isKept,
@@ -68,7 +69,7 @@ export async function toAsked (request: AskRequest, { version, unreadMs }: AiSdk
     other: 'supersede',
     previous,
     notes,
-    unreadMs: isKept ? unreadMs : undefined,
+    unreadMs: isKept ? unreadMsOf(options, request.keeps(chat)) : undefined,
     identify: run => { identify(head, run, notes) },
     format: formatOf(request, query, head, { version, isExact: true })
   }

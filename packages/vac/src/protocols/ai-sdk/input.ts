@@ -138,7 +138,7 @@ function repliedIn (step: readonly Part[]): Pick<ChatInput, 'question' | 'reply'
 
 /** The name of the tool that a part is a call of; undefined for other parts. */
 function toolOf ({ type, toolName }: Part): string | undefined {
-  if (type === 'dynamic-tool') return String(toolName)
+  if (type === 'dynamic-tool') return typeof toolName === 'string' ? toolName : undefined
   return typeof type === 'string' && type.startsWith('tool-') ? type.slice('tool-'.length) : undefined
 }
 

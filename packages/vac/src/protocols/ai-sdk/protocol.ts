@@ -1,7 +1,7 @@
 import type { RunState } from '@polyvac/core/protocol'
 import { Type } from '@sinclair/typebox'
 import { failureText } from '../../chat/failure-text.js'
-import { unreadMsOf, UnreadTimeout } from '../../chat/limits.js'
+import { UnreadTimeout } from '../../chat/limits.js'
 import { askRoute, EVENT_STREAM, followRoute, readRoute, VectorName, type ChatProtocol, type ChatRequest, type ProtocolRoute } from '../../protocol.js'
 import { toAsked, toFollowed, type AiSdkOptions } from './ask.js'
 import { ChatBody, ChatQuery, ResumeParams, ResumeQuery, StopBody, Stopped } from './schemas.js'
@@ -55,10 +55,10 @@ function routesWith (options: AiSdkOptions): ProtocolRoute[] {
 
 const GOES_ON = new Set<RunState>(['queued', 'running', 'input_required'])
 
-/** Stops what runs in a chat: only the run that is named, where one is. */
-async function stop (request: Pick<ChatRequest, 'vac' | 'runs' | 'keepsRuns'>, { vector_name: name, id }: { readonly vector_name: string, readonly id: string }, active?: string): Promise<{ success: true }> {
+/** Stops what runs in a chat: only the run that is named, where one is. @throws RUNS_NOT_CONFIGURED */
+async function stop (request: Pick<ChatRequest, 'vac' | 'runs'>, { vector_name: name, id }: { readonly vector_name: string, readonly id: string }, active?: string): Promise<{ success: true }> {
   request.vac(name)
-  const run = request.keepsRuns ? (await request.runs.latest(name, id))?.run : undefined
+  const run = (await request.runs.latest(name, id))?.run
   if (run !== undefined && (active === undefined || active === run.id) && GOES_ON.has(run.state)) await request.runs.cancel(name, run.id)
   return { success: true }
 }
@@ -68,6 +68,6 @@ export const aiSdk = {
   name: 'ai_sdk',
   prefix: '/ai',
   options: Options,
-  routes: ({ version = 5, ...options }) => routesWith({ version, unreadMs: unreadMsOf(options) }),
+  routes: ({ version = 5, ...options }) => routesWith({ version, ...options }),
   toError: failureText
 } satisfies ChatProtocol<typeof Options>

@@ -7,12 +7,11 @@ import { VectorName } from '../../protocol.js'
 function optional<Schema extends TSchema> (schema: Schema) { return Type.Optional(Type.Union([schema, Type.Null()])) }
 
 const MAX_MESSAGES = 10_000
-const Id = Type.String({ minLength: 1, maxLength: 256 })
 const open = { additionalProperties: true }
 
 /** What a transport sends. Further fields are for the interpreter. */
 export const ChatBody = Type.Object({
-  id: optional(Type.Union([Id, Type.Literal('')], { description: 'id of the chat, which is that of the conversation' })),
+  id: optional(Type.String({ maxLength: 256, description: 'id of the chat, which is that of the conversation' })),
   messages: optional(Type.Array(Type.Unknown(), { maxItems: MAX_MESSAGES, description: 'the whole chat; the last message is what to answer' })),
   message: optional(Type.Unknown({ description: 'the last message only; the earlier ones are those that are kept' })),
   prompt: optional(Type.String({ description: 'the question of useCompletion' })),

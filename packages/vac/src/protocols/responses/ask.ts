@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Run, RunTurn, Vac } from '@polyvac/core'
 import { InvalidRequestError, quoteName } from '@polyvac/core/protocol'
 import { NoPreviousResponseError, NoSuchItemError } from '../../errors.js'
+import { GRACE_MS } from '../../chat/limits.js'
 import { turnFile } from '../../chat/question-file.js'
 import { mayCallTools } from '../../openai/tool-calls.js'
 import type { Asked, ChatRequest, StreamFormat } from '../../protocol.js'
@@ -13,8 +14,6 @@ import type { ResponseHead, ResponseNotes } from './response.js'
 import type { ResponseRequest } from './schemas.js'
 import { chainOf, citeIn, findRun, itemText, MAX_EARLIER } from './stored.js'
 
-/** A streamed response goes on for so long without a reader, who may come back to it. */
-export const GRACE_MS = 30_000
 /** Longest data URL that the items of a response keep. */
 const MAX_KEPT_URL = 2_048
 
