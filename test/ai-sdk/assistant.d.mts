@@ -3,6 +3,7 @@ export function openAssistant (options: { readonly api: string, readonly fetch: 
   leave (): void
   /** The run whose answer is not complete; null for none. */
   streamId (): string | null
+  /** Undefined until the page is there. */
   thread (): any
   said (): string[]
 }
