@@ -22,13 +22,16 @@ export const HOOKS = [
   { version: versionOf('ai-sdk-react-4'), ai: ai7, useChat: useChat4, useCompletion: useCompletion4 }
 ]
 
-/** Mounts a component that calls a hook. `current()` is what the hook returned last; `leave()` unmounts it. */
-export function mount (useHook) {
+/**
+ * Mounts a component that calls a hook. `current()` is what the hook returned last; `leave()` unmounts it.
+ * @param show what the component renders of that
+ */
+export function mount (useHook, show = () => null) {
   let current
   const root = createRoot(window.document.createElement('div'))
   const Page = () => {
     current = useHook()
-    return null
+    return show(current)
   }
   root.render(createElement(StrictMode, null, createElement(Page)))
   return { current: () => current, leave: () => { root.unmount() } }

@@ -24,7 +24,7 @@ test('GET / in a browser is a small page without scripts, with the VACs, command
   t.match(page.body, /<code>tides<\/code> &lt;b&gt;Tides&lt;\/b&gt; High &quot;and&quot; low/)
   t.match(page.body, /<code>other<\/code> <\/li>/, 'a name that is its title is there once')
   t.notMatch(page.body, /<script|<form|<b>|\son\w+=|style=|playground/)
-  for (const line of ['curl -s http://localhost:8080/vac/tides', 'http://localhost:8080/openai/v1', 'claude mcp add --transport http polyvac http://localhost:8080/mcp']) {
+  for (const line of ['curl -s http://localhost:8080/vac/tides', 'http://localhost:8080/openai/v1', 'http://localhost:8080/ai/tides', 'http://localhost:8080/ag-ui/tides', 'claude mcp add --transport http polyvac http://localhost:8080/mcp']) {
     t.ok(page.body.includes(line), line)
   }
   for (const path of ['/openapi.json', '/ready', '/.well-known/agent-card.json']) {

@@ -15,10 +15,13 @@ import { until } from '../../../test/fixtures/until.js'
 import { findingsOf } from '../src/commands/doctor.js'
 import { createHost, parseConfig } from '@polyvac/host'
 import { checkNode } from '../src/doctor/environment.js'
+import { checkAgUi, checkAiSdk } from '../src/doctor/front-ends.js'
 import { checkModels } from '../src/doctor/models.js'
+import { checkResponses } from '../src/doctor/responses.js'
+import { checkRuns } from '../src/doctor/runs.js'
 import { checkService } from '../src/doctor/service.js'
 import { checkPackages, isInstalled } from '../src/doctor/packages.js'
-import type { Finding } from '../src/doctor/finding.js'
+import type { Check, Finding } from '../src/doctor/finding.js'
 import type { HostOptions } from '@polyvac/host'
 import { HttpClient, MAX_REPLY_BYTES } from '../src/client/http-client.js'
 
@@ -84,7 +87,7 @@ test('a host with all protocols has no warnings and no problems', async t => {
   t.strictSame(bad(findings), [])
   t.strictSame([...new Set(findings.map(({ check }) => check))],
     ['reachable', 'health', 'ready', 'clock', 'card', 'card url', 'a2a 1.0', 'a2a 0.3', 'a2a tasks', 'mcp 2026-07-28', 'mcp', 'mcp tools',
-      'mcp 2026-07-28 tools', 'stream headers', 'streams', 'mcp requests', 'runs', 'responses', 'body limit', 'cors'])
+      'mcp 2026-07-28 tools', 'stream headers', 'streams', 'mcp requests', 'runs', 'responses', 'ai sdk', 'ag-ui', 'body limit', 'cors'])
   t.match(findings.filter(({ level }) => level === 'ok').map(({ text }) => text).join(), /revision 2025-11-25[^]*first event[^]*text\/plain answers 415, Accept: text\/plain answers 406[^]*refused with 413/)
   t.strictSame(findings.filter(({ level }) => level === 'not checked'), [])
 })
@@ -256,7 +259,7 @@ test('a 401 leads to metadata of the resource, and inconsistent metadata is a pr
 
 test('a host with service.auth is checked up to its 401, and with --header to the end', async t => {
   const tokens = [{ owner: 'alice', sha256: createHash('sha256').update('sesame').digest('hex'), scopes: ['vac:own'] }]
-  const closed = ['a2a 1.0', 'a2a 0.3', 'mcp', 'runs', 'responses']
+  const closed = ['a2a 1.0', 'a2a 0.3', 'mcp', 'runs', 'responses', 'ai sdk', 'ag-ui']
   for (const [auth, expected] of [
     [{ tokens, jwt: { issuer: 'https://issuer.example', audience: 'https://own.example' } }, { level: 'ok', text: /1 authorization servers/ }],
     [{ tokens }, { level: 'warning', text: /answers 404/, remedy: /oauth-protected-resource .*--header/ }]
@@ -276,8 +279,10 @@ type Answer = (incoming: IncomingMessage, reply: ServerResponse) => boolean
 
 const json = (reply: ServerResponse, status: number, body: object): true => { reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)); return true }
 
+const events = (reply: ServerResponse, text: string): true => { reply.writeHead(200, { 'content-type': 'text/event-stream' }).end(text); return true }
+
 /** What a check finds behind a proxy that answers some requests itself. */
-async function findingOf (t: Teardown, target: string, name: string, answer: Answer): Promise<Finding | undefined> {
+async function findingOf (t: Teardown, target: string, check: Check, answer: Answer): Promise<Finding | undefined> {
   const url = await serve(t, (incoming, reply) => {
     if (answer(incoming, reply)) return
     incoming.pipe(request(`${target}${incoming.url!}`, { method: incoming.method, headers: incoming.headers }, response => {
@@ -285,28 +290,54 @@ async function findingOf (t: Teardown, target: string, name: string, answer: Ans
       response.pipe(reply)
     }).on('error', () => { reply.destroy() }))
   })
-  return (await examine(url)).find(({ check }) => check === name)
+  const { value } = await check(new HttpClient(url))[Symbol.asyncIterator]().next()
+  return value as Finding | undefined
 }
 
 test('a response is begun where a service serves them, and is not kept', async t => {
   const target = await host(t)
-  const responsesOf = async (answer: Answer): Promise<Finding | undefined> => await findingOf(t, target, 'responses', answer)
+  const responsesOf = async (answer: Answer): Promise<Finding | undefined> => await findingOf(t, target, checkResponses, answer)
   const isAsked = ({ url }: IncomingMessage): boolean => url === '/openai/v1/responses'
   t.match(await responsesOf(() => false), { level: 'ok', text: 'a response of own is begun, and not kept' })
   t.strictSame(await (await fetch(`${target}/vac/own/runs`)).json(), { runs: [] })
-  const events = (reply: ServerResponse): true => { reply.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {}\n\n'); return true }
-  t.match(await responsesOf((incoming, reply) => isAsked(incoming) && events(reply)), { level: 'problem', text: /sends no response\.created \(the stream ended\)/, remedy: /let the proxy pass POST/ })
+  t.match(await responsesOf((incoming, reply) => isAsked(incoming) && events(reply, 'data: {}\n\n')), { level: 'problem', text: /does not begin with response\.created \(its first event is \{\}\)/, remedy: /let the proxy pass POST/ })
   t.match(await responsesOf((incoming, reply) => isAsked(incoming) && json(reply, 500, {})), { level: 'problem', text: /answers 500 without events/ })
   t.match(await responsesOf(({ url }, reply) => url === '/openai/v1/models' && json(reply, 404, {})), { level: 'not checked', text: /models answers 404 without a model/ })
   const off = await examine(await host(t, undefined, { protocols: { responses: false } }))
   t.match(off.find(({ check }) => check === 'responses'), { level: 'not checked', text: 'POST /openai/v1/responses answers 501: the service does not serve it' })
 })
 
+test('a message of the AI SDK and a run of AG-UI are begun where a service serves them, and leave nothing', async t => {
+  const target = await host(t)
+  const aiOf = async (answer: Answer): Promise<Finding | undefined> => await findingOf(t, target, checkAiSdk, answer)
+  t.match(await aiOf(() => false), { level: 'ok', text: 'a message of own is begun, and not kept' })
+  const isAsked = ({ url }: IncomingMessage): boolean => url === '/ai/own'
+  t.match(await aiOf((incoming, reply) => isAsked(incoming) && events(reply, 'data: {"type":"start"}\n\n')), { level: 'warning', text: /without the header x-vercel-ai-ui-message-stream: v1/ })
+  t.match(await aiOf((incoming, reply) => isAsked(incoming) && events(reply, 'data: {"type":"error"}\n\n')), { level: 'problem', text: /begin with start \(its first event is \{"type":"error"\}\)/, remedy: /below \/ai\// })
+  t.match(await aiOf((incoming, reply) => isAsked(incoming) && events(reply, ': open\n\ndata: {"type":"sta')), { level: 'problem', text: /begin with start \(the stream ended\)/ })
+  t.match(await aiOf(({ url }, reply) => url === '/vac' && json(reply, 404, {})), { level: 'not checked', text: 'GET /vac answers 404 without a VAC' })
+
+  const agUiOf = async (answer: Answer): Promise<Finding | undefined> => await findingOf(t, target, checkAgUi, answer)
+  t.match(await agUiOf(() => false), { level: 'ok', text: 'a run of own is begun' })
+  const isInfo = ({ url }: IncomingMessage): boolean => url === '/ag-ui/info'
+  t.match(await agUiOf((incoming, reply) => isInfo(incoming) && json(reply, 200, { agents: ['own'] })), { level: 'problem', text: /another form than CopilotKit reads/, remedy: /an object for each name/ })
+  t.match(await agUiOf((incoming, reply) => isInfo(incoming) && json(reply, 200, { agents: {} })), { level: 'not checked', text: /lists no agent/ })
+  t.match(await agUiOf(({ url }, reply) => url === '/ag-ui/own' && json(reply, 503, { error: { code: 'TASK_STORE_UNAVAILABLE' } })), { level: 'problem', text: /503 TASK_STORE_UNAVAILABLE without events/ })
+  for (const list of ['runs', 'conversations']) t.strictSame(await (await fetch(`${target}/vac/own/${list}`)).json(), { [list]: [] }, list)
+
+  const off = await examine(await host(t, undefined, { protocols: { ai_sdk: false, ag_ui: false } }))
+  t.match(off.find(({ check }) => check === 'ai sdk'), { level: 'not checked', text: 'POST /ai/own answers 501: the service does not serve it' })
+  t.match(off.find(({ check }) => check === 'ag-ui'), { level: 'not checked', text: /GET \/ag-ui\/info answers 501 .*without agents/ })
+  const unkept = await host(t, undefined, { conversations: { store: false } })
+  t.match((await examine(unkept)).find(({ check }) => check === 'ag-ui'), { level: 'ok' })
+  t.strictSame(await (await fetch(`${unkept}/vac/own/runs`)).json(), { runs: [] })
+})
+
 test('answers in the background are checked where a service has them, and leave nothing', async t => {
   const target = await host(t)
   t.match((await examine(target)).find(({ check }) => check === 'runs'), { level: 'ok', text: /own in the background is started, followed and deleted/ })
   t.strictSame(await (await fetch(`${target}/vac/own/runs`)).json(), { runs: [] })
-  const runsOf = async (answer: Answer): Promise<Finding | undefined> => await findingOf(t, target, 'runs', answer)
+  const runsOf = async (answer: Answer): Promise<Finding | undefined> => await findingOf(t, target, checkRuns, answer)
   const isAsked = ({ method, url }: IncomingMessage): boolean => method === 'POST' && url === '/vac/own'
   t.match(await runsOf((incoming, reply) => isAsked(incoming) && json(reply, 200, { answer: 'a' })), { level: 'not checked', text: /answers 200: the service has no runs/ })
   t.match(await runsOf((incoming, reply) => isAsked(incoming) && json(reply, 501, { error: { code: 'RUNS_NOT_CONFIGURED' } })), { level: 'not checked', text: /501 RUNS_NOT_CONFIGURED/ })
@@ -421,7 +452,7 @@ test('each optional package that a switch needs and that is missing is a problem
 test('a service that answers one request and then none, or waits for every body, ends the checks', async t => {
   const mute = await serve(t, ({ url }, reply) => { if (url === '/health') reply.end('{}') })
   const found = await examine(mute, { maxMs: 1_000 })
-  t.match(found.filter(({ level }) => level === 'problem').map(({ check }) => check), ['service', 'a2a', 'mcp', 'runs', 'responses', 'cors'])
+  t.match(found.filter(({ level }) => level === 'problem').map(({ check }) => check), ['service', 'a2a', 'mcp', 'runs', 'responses', 'ai sdk', 'ag-ui', 'cors'])
   t.match(found.find(({ check }) => check === 'body limit'), { level: 'warning', text: /waits for a body of 1 GiB/ })
   const page = await serve(t, (_request, reply) => { reply.end('<h1>Welcome</h1>') })
   t.match((await examine(page)).find(({ check }) => check === 'body limit'), { level: 'not checked', text: /answered with 200 before it arrives/ })

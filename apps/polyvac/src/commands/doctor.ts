@@ -3,6 +3,7 @@ import { checkBodyLimit } from '../doctor/bodies.js'
 import { checkCors } from '../doctor/cors.js'
 import { checkNode } from '../doctor/environment.js'
 import { problem, type Check, type Finding } from '../doctor/finding.js'
+import { checkAgUi, checkAiSdk } from '../doctor/front-ends.js'
 import { checkMcp } from '../doctor/mcp.js'
 import { checkModels } from '../doctor/models.js'
 import { checkPackages } from '../doctor/packages.js'
@@ -16,7 +17,17 @@ import { withService } from './with-service.js'
 import type { Arguments } from '../arguments.js'
 import type { CommandIo } from '../command-io.js'
 
-const CHECKS: Readonly<Record<string, Check>> = { service: checkService, a2a: checkA2a, mcp: checkMcp, runs: checkRuns, responses: checkResponses, 'body limit': checkBodyLimit, cors: checkCors }
+const CHECKS: Readonly<Record<string, Check>> = {
+  service: checkService,
+  a2a: checkA2a,
+  mcp: checkMcp,
+  runs: checkRuns,
+  responses: checkResponses,
+  'ai sdk': checkAiSdk,
+  'ag-ui': checkAgUi,
+  'body limit': checkBodyLimit,
+  cors: checkCors
+}
 
 /**
  * `polyvac doctor`: checks a running service, or starts the one of the configuration on a free port and checks that.

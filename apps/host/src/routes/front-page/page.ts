@@ -71,6 +71,8 @@ export function commands (url: string, vac: string | undefined, protocols: reado
     lines.push(`curl -s ${url}/vac/${encodeURIComponent(vac)} -H 'content-type: application/json' -d ${questionBody(question)}`)
   }
   if (vac !== undefined && protocols.some(name => ['openai', 'responses'].includes(name))) lines.push(`OPENAI_BASE_URL=${url}/openai/v1   # model "${vac}"`)
+  if (vac !== undefined && protocols.includes('ai_sdk')) lines.push(`new DefaultChatTransport({ api: '${url}/ai/${encodeURIComponent(vac)}' })   // for useChat`)
+  if (vac !== undefined && protocols.includes('ag_ui')) lines.push(`new HttpAgent({ url: '${url}/ag-ui/${encodeURIComponent(vac)}' })   // CopilotKit: runtimeUrl='${url}/ag-ui'`)
   if (protocols.includes('@polyvac/mcp-server')) lines.push(`claude mcp add --transport http polyvac ${url}/mcp`)
   return lines
 }
