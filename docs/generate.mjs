@@ -164,14 +164,20 @@ function errorSections (wanted) {
   const gone = Object.keys(remedies).filter(code => !codes.has(code))
   if (unknown.length + gone.length > 0) throw new Error(`docs/remedies.mjs lacks ${unknown.join(', ') || 'nothing'} and has too many: ${gone.join(', ') || 'none'}`)
   return Object.entries(remedies).filter(([, entry]) => wanted(entry)).map(([code, { seen, status, means, remedy }]) =>
-    `### ${code}\n\n\`${code}\`${seen === 'caller' ? `, status ${status ?? codes.get(code)},` : ''} means: ${lower(means)} ${remedy}`).join('\n\n')
+    `### ${code}\n\n\`${code}\`${seen === 'caller' ? `, status ${statusOf(codes, code, status)},` : ''} means: ${lower(means)} ${remedy}`).join('\n\n')
+}
+
+/** The status of a code that callers get: that of its error, or of its row where the code is only in streams. */
+function statusOf (codes, code, status = codes.get(code)) {
+  if (status === undefined) throw new Error(`${code} has no status in the source: give its row of docs/remedies.mjs one`)
+  return status
 }
 
 /** The callers' codes at a glance. */
 function errorIndex () {
   const codes = codesOfSource()
   return table(['Code', 'Status', 'What happened'], Object.entries(remedies).filter(([, { seen }]) => seen === 'caller')
-    .map(([code, { status, means }]) => [`[\`${code}\`](#${code.toLowerCase()})`, String(status ?? codes.get(code)), means.split('. ')[0].replace(/\.?$/, '.')]))
+    .map(([code, { status, means }]) => [`[\`${code}\`](#${code.toLowerCase()})`, String(statusOf(codes, code, status)), means.split('. ')[0].replace(/\.?$/, '.')]))
 }
 
 /** The figures of the last `npm run faults -- --write`. */

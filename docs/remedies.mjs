@@ -37,9 +37,8 @@ export const remedies = {
   RESPONSE_NOT_FOUND: { seen: 'caller', means: 'The caller has no response of that id. The answer is the same for one of another caller, for one with `store: false`, and for a purged one.', remedy: 'Compare the id; keep the response yourself where the service keeps none.' },
   PREVIOUS_RESPONSE_NOT_FOUND: { seen: 'caller', means: '`previous_response_id` names no response of the caller. The answer is the same for one of another caller, for one with `store: false`, and for a purged one.', remedy: 'Leave it out, and send the earlier items in `input`.' },
   INTERRUPT_NOT_OPEN: { seen: 'caller', means: 'A `resume` of AG-UI names no question that is open in the thread: it was answered or cancelled, or it is that of another caller.', remedy: 'Ask the question again without `resume`; a front end that does not let you cancels the interrupt first.' },
-  STOPPED: { seen: 'caller', means: 'A run of AG-UI was cancelled: by its user, by another question in its thread, or because it had no reader for `unread_timeout` seconds. From 1.0 on the outcome of RUN_FINISHED is `cancelled`.', remedy: 'Ask again.' },
-  SERVICE_CLOSING: { seen: 'caller', means: 'The service closes a stream of AG-UI. With `runs` the answer goes on in another process, or once the service starts again.', remedy: 'Send the same request with the same `runId`.' },
-  NOT_STOPPED: { seen: 'caller', means: '`stop` of `@polyvac/client` over `ag_ui`: the run has ended, or the caller has none with this id.', remedy: 'Nothing is left to do.' },
+  STOPPED: { seen: 'caller', status: 200, means: 'A run of AG-UI was cancelled: by its user, by another question in its thread, or because it had no reader for `unread_timeout` seconds. From 1.0 on the outcome of RUN_FINISHED is `cancelled`.', remedy: 'Ask again.' },
+  SERVICE_CLOSING: { seen: 'caller', status: 200, means: 'The service closes a stream of AG-UI. With `runs` the answer goes on in another process, or once the service starts again.', remedy: 'Send the same request with the same `runId`.' },
   ITEM_NOT_FOUND: { seen: 'caller', means: 'An `item_reference`, or `after` of a list of items, names no item of a response of the caller. The answer is the same for an item of another caller.', remedy: 'Send the item itself in place of the reference; leave `after` out.' },
   RUN_NOT_FOUND: { seen: 'caller', means: 'The caller has no run of that id. The answer is the same for a run of another caller, of another VAC, and for a purged one.', remedy: 'Compare the id; `GET /vac/<name>/runs` lists the runs.' },
   RUN_IN_PROGRESS: { seen: 'caller', means: 'The conversation has an answer in progress.', remedy: 'Wait for it, or cancel its run, then ask again.' },
@@ -201,5 +200,6 @@ export const remedies = {
   SERVICE_UNREACHABLE: { seen: 'client', means: 'No service answers at the address. `cause` of the error has the failure of `fetch`.', remedy: 'Check the address and the network. In a page of another origin, let the service allow that origin with CORS.' },
   STREAM_CUT: { seen: 'client', means: 'The connection ended before the answer did, or could not be opened again.', remedy: 'Ask again; with `background: true` the answer goes on meanwhile, and `resume` reads it.' },
   RESPONSE_TOO_LARGE: { seen: 'client', means: 'An event, or a body that is not a stream, is longer than `@polyvac/client` reads.', remedy: 'Ask for a shorter answer.' },
+  NOT_STOPPED: { seen: 'client', means: '`stop` over `ag_ui`: the run has ended, or the caller has none with this id.', remedy: 'Nothing is left to do.' },
   RESPONSE_INVALID: { seen: 'client', means: 'The response is not one of the protocol, such as a page of a proxy.', remedy: 'Check that `base`, or `url`, is the address of the service.' }
 }
