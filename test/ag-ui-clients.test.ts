@@ -69,6 +69,8 @@ for (const { version, make, interrupts, metadata, is1 } of VERSIONS) {
       const { error, types } = await run(agent, question)
       t.equal(error!.code, code)
       t.notMatch(JSON.stringify(error), /MARKER/)
+      if (question === 'refuse') t.notMatch(error!.message, /request id/)
+      else t.match(error!.message, new RegExp(`request id ${String(error!.metadata?.requestId ?? '\\S+')}$`))
       t.equal(types.at(-1), 'RUN_ERROR')
       t.strictSame(textsOf(agent), texts)
     }

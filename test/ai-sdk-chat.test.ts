@@ -77,6 +77,7 @@ for (const { ai, version, major } of CLIENTS) {
     t.match(last().parts, [{ text: /^Sign in/ }, { type: 'data-auth-required', data: { question: /^Sign in/ } }])
     t.equal(new Set(chat.messages.map(({ id }: ChatMessage) => id)).size, 10, 'each message has an id')
     t.equal(ends.length, 5)
+    t.notMatch(requests[0]!.text, /finishReason/, 'the first releases of version 5 fail on it')
   })
 
   test(`ai ${version} shows why a question is refused, and why an answer failed`, async t => {
@@ -269,6 +270,17 @@ for (const { ai, version, major } of CLIENTS) {
   })
 
   if (major >= 6) {
+    test(`ai ${version} gets the reason for which an answer ends`, async t => {
+      const { url } = await makeService(t, { version: major })
+      const open = openChat(ai, `${url}/ai/docs`, { id: 'ends' })
+      for (const question of ['one', 'ask', 'one', 'ask choice', 'one', 'ask agree', 'sign in']) await open.chat.sendMessage({ text: question })
+      const { answered } = await hold(open, 'hold')
+      await fetch(`${url}/ai/docs/ends/stop`, { method: 'POST' })
+      await answered
+      isReady(t, open, 'stopped')
+      t.strictSame(open.ends.map(({ finishReason }) => finishReason), ['stop', 'stop', 'stop', 'tool-calls', 'stop', 'tool-calls', 'stop', 'other'])
+    })
+
     test(`ai ${version} answers yes or no by an approval`, async t => {
       const { url, work } = await makeService(t, { version: 6 })
       for (const approved of [true, false]) {

@@ -82,6 +82,9 @@ test('Stop stops the agent, and the next question is answered', { skip }, async 
   await answers(page).getByText('a chair, delivered').waitFor()
   await page.locator('output', { hasText: 'ready' }).waitFor()
   t.equal(await answers(page).first().textContent(), before, 'nothing comes after Stop')
+  await page.reload()
+  await page.locator('output', { hasText: 'ready' }).waitFor()
+  t.strictSame(await answers(page).allTextContents(), ['cancelled', 'That is a chair, delivered. Ask me about another one whenever you like. '], 'the stored state and the stored answer')
 })
 
 test('a question is answered by typing, and one with two answers by a button', { skip }, async t => {
@@ -97,6 +100,12 @@ test('a question is answered by typing, and one with two answers by a button', {
   await page.getByText('Shall I cancel order 7?').first().waitFor()
   await ask(page, 'no')
   await answers(page).getByText('Order 7 stays as it was.').waitFor()
+  await ask(page, 'Cancel order 8')
+  await page.getByRole('group').getByText('Shall I cancel order 8?').waitFor()
+  await page.reload()
+  await page.getByText('Shall I cancel order 8?').first().waitFor()
+  await ask(page, ' Yes')
+  await answers(page).getByText('Order 8 is cancelled.').waitFor()
   await page.getByRole('button', { name: 'New conversation' }).click()
   await ask(page, 'Cancel order 7')
   await page.getByRole('button', { name: 'Yes' }).click()

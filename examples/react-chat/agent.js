@@ -1,17 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 const orders = { 7: 'two lamps, on their way since Monday', 8: 'a chair, delivered' }
+const confirmation = number => `Shall I cancel order ${number}?`
 
 /** Looks up orders. It asks which one, and asks before it cancels one. It is slow, so that one can stop and reload. */
 export async function * agent (question, vac, history, { signal }) {
   const asked = history.at(-1)?.content ?? ''
-  const number = /\d+/.exec(question)?.[0] ?? /\d+/.exec(asked)?.[0]
+  const named = /\d+/.exec(question)?.[0]
+  const number = named ?? /\d+/.exec(asked)?.[0]
   if (number === undefined) return { input_required: 'Which order? Give its number.' }
-  if (/^Shall I cancel/.test(asked)) {
-    yield * words(question === 'yes' ? `Order ${number} is cancelled.` : `Order ${number} stays as it was.`, signal)
+  // a reply comes after the question, and names no order; nothing is kept here, so that a restart does not matter
+  if (named === undefined && asked === confirmation(number)) {
+    yield * words(/^\s*yes\b/i.test(question) ? `Order ${number} is cancelled.` : `Order ${number} stays as it was.`, signal)
     return
   }
-  if (/cancel/i.test(question)) return { input_required: `Shall I cancel order ${number}?`, input_schema: { type: 'boolean' } }
+  if (/cancel/i.test(question)) return { input_required: confirmation(number), input_schema: { type: 'boolean' } }
   yield { tool_call: { id: 'find', name: 'find_order', input: { number } } }
   await delay(200, undefined, { signal })
   yield { tool_result: { id: 'find', output: orders[number] ?? null } }

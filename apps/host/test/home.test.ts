@@ -62,13 +62,17 @@ test('a request without a route is answered with the route that is meant', async
   const app = await host(t, { enable_mcp_server: true, tasks: { store: 'memory' } })
   const meant: Array<['GET' | 'POST', string, string]> = [
     ['POST', '/v1/chat/completions', '/openai/v1/chat/completions'], ['GET', '/v1/models', '/openai/v1/models'],
-    ['GET', '/helth', '/health'], ['POST', '/tides', '/vac/tides'], ['POST', '/api/vac/tides?x=1', '/vac/tides'], ['GET', '/ready/', '/ready']
+    ['GET', '/helth', '/health'], ['POST', '/tides', '/vac/tides'], ['POST', '/api/vac/tides?x=1', '/vac/tides'], ['GET', '/ready/', '/ready'],
+    ['POST', '/api/chat', '/ai/<vector_name>'], ['GET', '/api/chat/c/stream', '/ai/<vector_name>/c/stream'], ['POST', '/api/completion', '/ai/<vector_name>'],
+    ['POST', '/ai_sdk/tides', '/ai/tides'], ['POST', '/api/ai/tides', '/ai/tides'], ['POST', '/api/copilotkit', '/ag-ui'], ['GET', '/api/copilotkit/info', '/ag-ui/info'],
+    ['POST', '/agui/tides', '/ag-ui/tides'], ['POST', '/ag_ui/tides', '/ag-ui/tides'], ['POST', '/api/ag-ui/agent/tides/run', '/ag-ui/agent/tides/run']
   ]
   for (const [method, url, route] of meant) {
     const { statusCode, body } = await app.inject({ method, url })
     t.equal(statusCode, 404, url)
     t.match(JSON.parse(body), { error: { code: 'NOT_FOUND', message: new RegExp(`did you mean "${route}"\\?$`), requestId: /./ } }, url)
   }
+  t.match((await (await host(t, { vacs: ['tides'] })).inject({ method: 'POST', url: '/api/chat' })).json().error.message, /did you mean "\/ai\/tides"\?$/)
   t.match((await app.inject('/something/entirely/different')).json(), { error: { code: 'NOT_FOUND', message: /GET \/openapi\.json lists the routes$/ } })
 })
 

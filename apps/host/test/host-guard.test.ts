@@ -15,11 +15,11 @@ async function host (t: Teardown, options: HostOptions): Promise<FastifyInstance
 }
 
 /** The status of a request over a connection that came in at this address of the machine. */
-async function status (app: FastifyInstance, localAddress: string, name: string, origin?: string, path = '/vac/a'): Promise<number> {
+async function status (app: FastifyInstance, localAddress: string, name: string, origin?: string, path = '/vac/a', method = 'POST'): Promise<number> {
   const [ours, theirs] = duplexPair()
   app.server.emit('connection', Object.assign(theirs, { localAddress, remoteAddress: '192.0.2.1' }))
   const body = '{"user_input":"x"}'
-  ours.write(`POST ${path} HTTP/1.1\r\nhost: ${name}\r\n${origin === undefined ? '' : `origin: ${origin}\r\n`}content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`)
+  ours.write(`${method} ${path} HTTP/1.1\r\nhost: ${name}\r\n${origin === undefined ? '' : `origin: ${origin}\r\n`}content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`)
   const [first] = await once(ours, 'data') as [Buffer]
   ours.destroy()
   return Number(String(first).split(' ')[1])
@@ -66,6 +66,24 @@ test('an application that registers @fastify/cors decides about origins itself',
   app.decorateRequest('corsPreflightEnabled', false)
   await app.ready()
   t.equal(await status(app, LAN, '192.0.2.7', 'https://other.example'), 200)
+})
+
+test('the log names the switches once for each page of another origin that cannot read answers', async t => {
+  for (const [cors, origin, isWarned] of [
+    [false, 'https://app.example.org', true], [false, 'http://localhost:5173', true], [false, 'http://localhost:8080', false],
+    [true, 'https://app.example.org', false], [true, 'https://other.example.org', true]
+  ] as const) {
+    const lines: string[] = []
+    const logger = { level: 'warn', stream: { write: (line: string) => { lines.push(line) } } }
+    const app = await host(t, { cors, allowed_origins: ['https://app.example.org'], server: { logger } })
+    for (const method of ['OPTIONS', 'GET', 'POST']) await status(app, '127.0.0.1', 'localhost:8080', origin, '/vac/a', method)
+    const warned = lines.map(line => JSON.parse(line) as { origin?: string, msg: string }).filter(line => line.origin !== undefined)
+    t.strictSame(warned.map(({ origin }) => origin), isWarned ? [origin] : [], `${origin} with cors: ${cors}`)
+    if (!isWarned) continue
+    t.match(warned[0]!.msg, /set service\.cors: true, and add the origin to service\.allowed_origins$/)
+    for (let i = 0; i < 30; i++) await status(app, '127.0.0.1', 'localhost:8080', `https://page${i}.example.org`)
+    t.equal(lines.filter(line => line.includes('"origin"')).length, 10, 'the first origins')
+  }
 })
 
 test('`cors` lets pages of allowed origins read responses, and `helmet` sends its headers', async t => {

@@ -185,7 +185,10 @@ test('service.protocols switches protocols off, which answer 501 in their format
     [{ opnai: true }, /service\.protocols: there is no protocol "opnai"; did you mean "openai"\?/], [{ toString: false }, /no protocol "toString"; there are: direct, openai, responses, ai_sdk, ag_ui/],
     [{ openai: { keep_alive: -1 } }, /service\.protocols: openai\/keep_alive: expected number/], [{ direct: { keep_alive: '7' } }, /direct\/keep_alive/], [{ direct: { version: 6 } }, /direct\/version/],
     [{ ag_ui: { questions: 'card' } }, /ag_ui\/questions/], [{ ag_ui: { unread_timeout: 0 } }, /ag_ui\/unread_timeout/]
-  ] as const) await t.rejects(async () => await createHost({ config: service(protocols) }), { code: 'HOST_OPTIONS', message: problem })
+  ] as const) {
+    t.throws(() => service(protocols), { code: 'CONFIG_INVALID', message: problem, problems: [{ line: 1, column: 73 }] })
+    await t.rejects(async () => await createHost({ vacs: ['a'], protocols }), { code: 'HOST_OPTIONS', message: problem })
+  }
   for (const protocols of [null, [], 'openai', { openai: null }, { openai: 1 }, { openai: [] }]) t.throws(() => service(protocols as object), { code: 'CONFIG_INVALID' }, JSON.stringify(protocols))
   await t.rejects(async () => await createHost({ vacs: ['a'], protocols: ['openai'] as never }), { code: 'HOST_OPTIONS', message: /protocols must be what `service.protocols`/ })
 })

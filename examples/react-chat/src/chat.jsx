@@ -48,6 +48,7 @@ function Part ({ part, onApproval }) {
     case 'dynamic-tool': return part.state === 'approval-requested'
       ? <Approval part={part} onApproval={onApproval} />
       : <small>{part.toolName}: {part.state}</small>
+    case 'data-state': return <small>{part.data}</small>
     default: return null
   }
 }

@@ -1,4 +1,5 @@
 import { clashingServers, isRecord, mcpServerProblems, quoteName, type FileCheck, type ServiceSection } from '@polyvac/core/plugin'
+import { PROTOCOLS, protocolProblem } from '@polyvac/vac'
 import { ServiceConfig } from './service-config.js'
 
 /** What the host checks of `service`: its schema, and the names and MCP servers in it. */
@@ -14,6 +15,7 @@ export const SECTION: ServiceSection = {
     const entries = isRecord(servers) || Array.isArray(servers) ? Object.entries(servers) : []
     file.mustServe(vac, entries.length > 0, 'add a VAC under "vac:", or MCP servers under "service.mcp_servers:"')
     checkServers(file, entries, Array.isArray(servers))
+    checkProtocols(file, service.protocols)
   }
 }
 
@@ -27,6 +29,15 @@ function checkNames (file: FileCheck, { a2a_vac_names: exposed, a2a, stream_inte
   if (typeof url !== 'string' || url === '' || /^https?:\/\//.test(url)) return
   const path = ['service', 'public_url']
   file.report(path, `service.public_url: expected an http(s) URL, got ${file.describe(path, url)}`)
+}
+
+function checkProtocols (file: FileCheck, protocols: unknown): void {
+  for (const [name, options] of isRecord(protocols) ? Object.entries(protocols) : []) {
+    // the schema reports anything else
+    if (typeof options !== 'boolean' && !isRecord(options)) continue
+    const problem = protocolProblem(PROTOCOLS, name, options === true || options === false ? {} : options)
+    if (problem !== undefined) file.reportKey(['service', 'protocols', name], `service.protocols: ${problem}`)
+  }
 }
 
 /** Checks what the schema of an MCP server cannot express, and that no two have one name. */

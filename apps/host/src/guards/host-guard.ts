@@ -1,4 +1,4 @@
-import { createError, isLoopbackHost } from '@polyvac/core/plugin'
+import { createError, isLoopbackHost, LogGate } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isIP } from 'node:net'
 import { hostname as machineName } from 'node:os'
@@ -21,6 +21,8 @@ const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
  * within a private network, too. Addresses, names of loopback and names without a dot cannot be such a name.
  */
 export function guardHost (app: FastifyInstance, switches: () => Allowed): void {
+  // one line for each of the first ten origins: a quarter of the lines may be of one kind
+  const hidden = new LogGate(Infinity, 40)
   app.addHook('onRequest', async request => {
     const { rawHeaders } = request.raw
     const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host')
@@ -31,9 +33,11 @@ export function guardHost (app: FastifyInstance, switches: () => Allowed): void 
     const hostname = withoutDot(request.hostname)
     if (!isHostAllowed(hostname, isLoopbackHost(localAddress), switches())) throw new HostNotAllowedError(JSON.stringify(hostname.slice(0, 100)))
     const { origin } = request.headers
-    if (origin === undefined || SAFE_METHODS.includes(request.method)) return
+    if (origin === undefined) return
     // an application that registers @fastify/cors decides about origins itself
     if (switches().cors !== true && app.hasRequestDecorator('corsPreflightEnabled')) return
+    if (isHidden(origin, request, switches()) && hidden.pass('origin', origin) !== undefined) request.log.warn({ origin: origin.slice(0, 100) }, HIDDEN)
+    if (SAFE_METHODS.includes(request.method)) return
     if (!isOriginAllowed(origin, request, switches())) throw new OriginNotAllowedError(JSON.stringify(origin.slice(0, 100)))
   })
 }
@@ -45,14 +49,27 @@ function isHostAllowed (hostname: string, onLoopback: boolean, { public_url: url
   return allowed.some(name => name === '*' || withoutDot(name.replace(/:\d+$/, '')) === hostname)
 }
 
-function isOriginAllowed (origin: string, { host, socket: { localAddress = '' } }: FastifyRequest,
-  { public_url: url, allowed_origins: allowed = [] }: Allowed): boolean {
-  if (allowed.some(name => name === '*' || name.toLowerCase().replace(/\/$/, '') === origin.toLowerCase())) return true
+/** Whether the browser hides the response from the page, as far as `cors` and `allowed_origins` decide. */
+function isHidden (origin: string, request: FastifyRequest, allowed: Allowed): boolean {
+  return !(allowed.cors === true && isListed(origin, allowed)) && !isOwn(origin, request, allowed)
+}
+
+const HIDDEN = 'a page of another origin asks, and its browser hides the answers from it; set service.cors: true, and add the origin to service.allowed_origins'
+
+function isOriginAllowed (origin: string, request: FastifyRequest, allowed: Allowed): boolean {
+  if (isListed(origin, allowed) || isOwn(origin, request, allowed)) return true
+  return isLoopbackHost(request.socket.localAddress ?? '') && URL.canParse(origin) && isLoopbackHost(new URL(origin).hostname)
+}
+
+function isListed (origin: string, { allowed_origins: allowed = [] }: Allowed): boolean {
+  return allowed.some(name => name === '*' || name.toLowerCase().replace(/\/$/, '') === origin.toLowerCase())
+}
+
+/** Whether it is the origin of the service, only by the host: a proxy may add TLS. */
+function isOwn (origin: string, { host }: FastifyRequest, { public_url: url }: Allowed): boolean {
   if (!URL.canParse(origin)) return false
   const from = new URL(origin)
-  // only by the host: a proxy may add TLS
-  if (from.host === host.toLowerCase() || (URL.canParse(url ?? '') && new URL(url!).host === from.host)) return true
-  return isLoopbackHost(localAddress) && isLoopbackHost(from.hostname)
+  return from.host === host.toLowerCase() || (URL.canParse(url ?? '') && new URL(url!).host === from.host)
 }
 
 function withoutDot (hostname: string): string {

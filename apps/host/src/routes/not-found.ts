@@ -32,10 +32,27 @@ export function registerNotFound (app: FastifyInstance, names: () => readonly st
     const meant = table.meant(path)
     if (meant !== undefined) return meant
     const bare = path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
+    const chat = chatAddress(bare, names())
+    if (chat !== undefined && table.methodsOf(chat).length > 0) return chat
     const fixed = table.routes.map(({ url }) => url).filter(url => !/[:*]/.test(url) && url !== '/')
     const name = bare.slice(bare.lastIndexOf('/') + 1)
     if (names().includes(name)) return `/vac/${name}`
     // a whole segment at least, such as /v1/models for /openai/v1/models
     return fixed.find(url => bare !== '/' && url.endsWith(bare)) ?? nearest(bare, fixed)
   }
+}
+
+/** What chat clients ask by default, and other names of the protocols. */
+const CHAT_ADDRESSES: ReadonlyArray<readonly [asked: RegExp, protocol: 'ai' | 'ag-ui', isNamed: boolean]> = [
+  [/^\/api\/(?:chat|completion)(?=\/|$)/, 'ai', false],
+  [/^(?:\/api)?\/ai(?:[-_]?sdk)?(?=\/)/, 'ai', true],
+  [/^\/api\/copilotkit(?=\/|$)/, 'ag-ui', true],
+  [/^(?:\/api)?\/ag[-_]?ui(?=\/|$)/, 'ag-ui', true]
+]
+
+/** The address that a chat client meant; undefined for a path that none asks. */
+function chatAddress (path: string, [name = '<vector_name>', ...others]: readonly string[]): string | undefined {
+  const [asked, protocol, isNamed] = CHAT_ADDRESSES.find(([asked]) => asked.test(path)) ?? []
+  if (asked === undefined) return undefined
+  return path.replace(asked, () => isNamed === true ? `/${protocol}` : `/${protocol}/${others.length === 0 ? name : '<vector_name>'}`)
 }

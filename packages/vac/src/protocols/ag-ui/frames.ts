@@ -1,5 +1,6 @@
 import type { Chunk } from '@polyvac/core'
-import { joinTexts, jsonText, type Text } from '@polyvac/core/protocol'
+import { joinTexts, jsonText, type Failure, type Text } from '@polyvac/core/protocol'
+import { failureText } from '../../chat/failure-text.js'
 import { FrameCursor, type FramePlace } from '../../chat/frame-cursor.js'
 import { EVENT_STREAM, type Restart, type StreamFormat } from '../../protocol.js'
 import { AnswerEvents, type AgUiEvent, type AnswerHead } from './events.js'
@@ -48,7 +49,7 @@ export class AnswerFrames {
       encode: chunk => this.#add(this.#events.add(chunk)),
       restart: (seq = 0) => this.#restart(seq),
       closing: () => this.#isOver || this.#writing.comesBack === true ? '' : this.#end(this.#events.leave()),
-      toFailure: failure => this.#end(this.#events.fail(failure))
+      toFailure: failure => this.#end(this.#events.fail(withId(failure)))
     }
   }
 
@@ -116,6 +117,12 @@ export class AnswerFrames {
     this.#cursor.begin(seq)
     return joinTexts([...ended, this.#frame({ type: 'MESSAGES_SNAPSHOT', messages: this.#writing.base })])
   }
+}
+
+/** The failure with the request id in its message: front ends show nothing else of it. */
+function withId (failure: Failure): Failure {
+  const { status, body: { error } } = failure
+  return { status, body: { error: { ...error, message: failureText(failure) } } }
 }
 
 export function textOf (texts: readonly Text[]): string {

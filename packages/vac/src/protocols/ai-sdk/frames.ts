@@ -123,7 +123,7 @@ export class MessageWriter {
     const opening = this.open()
     const ended = [opening, this.#endPart(), this.#endCalls()]
     const { code, message, requestId } = failure.body.error
-    if (code === 'RUN_CANCELLED') return joinTexts([...ended, this.#frame({ type: 'abort' }), this.#frame({ type: 'finish' }), DONE])
+    if (code === 'RUN_CANCELLED') return joinTexts([...ended, this.#frame({ type: 'abort' }), this.#end('other'), DONE])
     return joinTexts([
       ...ended,
       this.#frame({ type: 'data-error', transient: true, data: { code, message, requestId } }),
@@ -196,14 +196,14 @@ export class MessageWriter {
     const ended = this.#endPart(this.#citedIn(documents, citations))
     const closed = this.#endCalls()
     const asked = askedBack(answer)
-    const frames = [
+    const shown: ReadonlyArray<{ readonly type?: string }> = [
       ...documents.map((document, i) => sourceFrame(document, i, citations.find(({ index }) => index === i))),
       ...artifactFrames(artifacts),
       ...Object.entries(answer).flatMap(([key, data]) => KNOWN.has(key) ? [] : [{ type: `data-${key}`, data }]),
       ...asked === undefined ? [] : this.#question(asked, answer),
       ...this.#head.callsTools === true ? this.#callsOfClient(answer) : []
-    ].map(frame => this.#frame(frame))
-    const written = [rest, ended, closed, ...frames]
+    ]
+    const written = [rest, ended, closed, ...shown.map(frame => this.#frame(frame))]
     if (this.#options.isInner === true) return joinTexts(written)
     const { usage: _usage, ...others } = metadata
     const usage = usageOf(answer)
@@ -212,7 +212,13 @@ export class MessageWriter {
       ...Object.keys(others).length > 0 && { metadata: others },
       ...rejected === true && { rejected }
     }
-    return joinTexts([...written, this.#frame({ type: 'finish', ...Object.keys(messageMetadata).length > 0 && { messageMetadata } }), DONE])
+    const isCalling = shown.some(({ type }) => type === 'tool-input-available')
+    return joinTexts([...written, this.#end(isCalling ? 'tool-calls' : 'stop', Object.keys(messageMetadata).length > 0 ? { messageMetadata } : {}), DONE])
+  }
+
+  /** The last frame of a message. The first releases of version 5 fail on a reason. */
+  #end (finishReason: 'stop' | 'tool-calls' | 'other', more: object = {}): Text {
+    return this.#frame({ type: 'finish', ...this.#options.version >= 6 && { finishReason }, ...more })
   }
 
   /** The sources of the text of the last part, at their places. */
