@@ -3,24 +3,17 @@ import { mount } from './page.mjs'
 
 const { AssistantRuntimeProvider } = await import('@assistant-ui/core/react')
 const { AssistantChatTransport, createResumableSessionStorage, useChatRuntime } = await import('@assistant-ui/react-ai-sdk')
-const { createElement, useEffect } = await import('react')
+const { createElement } = await import('react')
 
 /** Opens the page. A reload is another one: what it has of the one before is `sessionStorage`. */
 export function openAssistant ({ api, fetch, messages = [] }) {
   const storage = createResumableSessionStorage()
   const transport = new AssistantChatTransport({ api, fetch, resumable: { storage, resumeApi: id => `${api}/${encodeURIComponent(id)}/stream` } })
-  let isMounted = false
-  const useRuntime = () => {
-    const runtime = useChatRuntime({ messages, transport })
-    // in strict mode what is sent before that is cancelled
-    useEffect(() => { isMounted = true }, [])
-    return runtime
-  }
-  const page = mount(useRuntime, runtime => createElement(AssistantRuntimeProvider, { runtime }))
+  const page = mount(() => useChatRuntime({ messages, transport }), runtime => createElement(AssistantRuntimeProvider, { runtime }))
   return {
     ...page,
     streamId: () => storage.getStreamId(),
-    thread: () => isMounted && !page.current().thread.getState().isLoading ? page.current().thread : undefined,
+    thread: () => page.current()?.thread.getState().isLoading === false ? page.current().thread : undefined,
     said: () => page.current().thread.getState().messages.map(({ content }) => content.filter(({ type }) => type === 'text').map(({ text }) => text).join(''))
   }
 }

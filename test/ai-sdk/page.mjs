@@ -14,7 +14,7 @@ for (const [name, value] of Object.entries({ window, document: window.document, 
 }
 // it looks for a window when it is loaded
 const { createRoot } = await import('react-dom/client')
-const { createElement, StrictMode } = await import('react')
+const { createElement, StrictMode, useEffect } = await import('react')
 
 export const HOOKS = [
   { version: versionOf('ai-sdk-react-2'), ai: ai5, useChat: useChat2, useCompletion: useCompletion2 },
@@ -23,18 +23,21 @@ export const HOOKS = [
 ]
 
 /**
- * Mounts a component that calls a hook. `current()` is what the hook returned last; `leave()` unmounts it.
+ * Mounts a component that calls a hook. `current()` is what the hook returned last, undefined until the component is
+ * mounted: in strict mode what is sent before that is cancelled. `leave()` unmounts it.
  * @param show what the component renders of that
  */
 export function mount (useHook, show = () => null) {
   let current
+  let isMounted = false
   const root = createRoot(window.document.createElement('div'))
   const Page = () => {
     current = useHook()
+    useEffect(() => { isMounted = true }, [])
     return show(current)
   }
   root.render(createElement(StrictMode, null, createElement(Page)))
-  return { current: () => current, leave: () => { root.unmount() } }
+  return { current: () => isMounted ? current : undefined, leave: () => { root.unmount() } }
 }
 
 export async function closePage () { await window.happyDOM.close() }

@@ -61,7 +61,9 @@ function updateOf (event: Json, isKept: boolean): Update {
   if (type === 'RUN_STARTED' || type === 'MESSAGES_SNAPSHOT') return { text: '' }
   if (type === 'TEXT_MESSAGE_CONTENT') return { delta: delta as string }
   if (type === 'ACTIVITY_SNAPSHOT' && event.activityType === 'polyvac.progress') return updateWith({ progress: content.progress, message: content.message })
-  if (type === 'RUN_ERROR') throw errorIn({ error: { message: event.message, code: event.code, requestId: event.metadata?.requestId } })!
+  const { message, code, metadata } = event
+  const error = type === 'RUN_ERROR' ? errorIn({ error: { message, code, requestId: metadata?.requestId } }) : undefined
+  if (error !== undefined) throw error
   return type === 'RUN_FINISHED' ? endOf(event, isKept) : {}
 }
 

@@ -78,7 +78,8 @@ class Answer {
     if (type === 'start' || type === 'reset-step') return { text: '' }
     if (type === 'text-delta') return { delta: delta as string }
     if (type === 'data-progress') return updateWith({ progress: data.progress as number, message: data.message as string | undefined })
-    if (type === 'data-error') throw errorIn({ error: data })!
+    const error = type === 'data-error' ? errorIn({ error: data }) : undefined
+    if (error !== undefined) throw error
     if (type === 'abort') this.#isStopped = true
     if (type === 'source-url' || type === 'source-document') this.#sources.push(sourceOf(frame))
     if (type === 'data-input-required') this.#input = { text: data.question as string }

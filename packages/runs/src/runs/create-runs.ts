@@ -144,7 +144,7 @@ class StoredRuns implements OwnRuns {
     return { run: viewRun(task), isNew: created.created, settle: async signal => await this.#settle(created, signal) }
   }
 
-  /** The id of a run whose key is its id; undefined for any other key, and where a turn still has the id of a deleted run. */
+  /** The id of a run whose key is its id. Undefined for any other key, and where a turn has the id of a deleted run. */
   async #newId (caller: RunCaller, { protocol, key }: NewRun): Promise<string | undefined> {
     if (key?.isId !== true || !hasIdentity(caller)) return undefined
     const id = namedId(caller, protocol, key.name)
