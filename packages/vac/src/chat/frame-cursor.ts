@@ -28,6 +28,8 @@ export class FrameCursor {
   #begun = 0
   #frames = 0
   #chars = 0
+  /** What the ids begin with: of the frames of a text, all but the characters. */
+  #before = '0-0-'
 
   /**
    * @param has what the reader has
@@ -41,12 +43,13 @@ export class FrameCursor {
   /** The text begins at event `seq`. Returns whether the reader has frames of a text that begins elsewhere. */
   begin (seq: number): boolean {
     this.#begun = seq
+    this.#before = `${seq}-${this.#frames}-`
     return this.#has !== undefined && this.#has.begun !== seq
   }
 
   /** A frame other than a delta. */
   frame (encode: (id: string) => Text): Text {
-    this.#frames++
+    this.#before = `${this.#begun}-${++this.#frames}-`
     if (this.#skips(({ frames }) => this.#frames <= frames)) return ''
     return encode(this.#id())
   }
@@ -55,6 +58,7 @@ export class FrameCursor {
   delta (text: string, encode: (rest: string, id: string) => Text): Text {
     const before = this.#chars
     this.#chars += text.length
+    if (this.#has === undefined && this.#skip === 0) return encode(text, this.#id())
     if (this.#skips(({ chars }) => this.#chars <= chars)) return ''
     const has = this.#has?.begun === this.#begun ? Math.max(0, this.#has.chars - before) : 0
     return encode(has === 0 ? text : text.slice(has), this.#id())
@@ -68,5 +72,5 @@ export class FrameCursor {
     return this.#has?.begun === this.#begun && hasIt(this.#has)
   }
 
-  #id (): string { return `${this.#begun}-${this.#frames}-${this.#chars}` }
+  #id (): string { return `${this.#before}${this.#chars}` }
 }

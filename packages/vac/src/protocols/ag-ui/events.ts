@@ -86,11 +86,18 @@ export class AnswerEvents {
     answer: answer => this.#finish(answer)
   }
 
+  /** The id of the open message, which takes more text; undefined where one begins with it. */
+  goOn (delta: string): string | undefined {
+    if (this.#text !== undefined) this.#sent += delta
+    return this.#text
+  }
+
   #say (delta: string): AgUiEvent[] {
     if (delta === '') return []
-    this.#sent += delta
     const content = (messageId: string): AgUiEvent => ({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta })
-    if (this.#text !== undefined) return [content(this.#text)]
+    const open = this.goOn(delta)
+    if (open !== undefined) return [content(open)]
+    this.#sent += delta
     const ended = this.#close()
     this.#text = this.#numbered('', this.#texts++)
     return [...ended, this.#textStart(this.#text), content(this.#text)]

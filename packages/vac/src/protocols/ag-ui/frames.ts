@@ -46,7 +46,7 @@ export class AnswerFrames {
       type: EVENT_STREAM,
       isLatest: true,
       open: () => this.#open(),
-      encode: chunk => this.#add(this.#events.add(chunk)),
+      encode: chunk => (typeof chunk === 'string' ? this.#goOn(chunk) : undefined) ?? this.#add(this.#events.add(chunk)),
       restart: (seq = 0) => this.#restart(seq),
       closing: () => this.#isOver || this.#writing.comesBack === true ? '' : this.#end(this.#events.leave()),
       toFailure: failure => this.#end(this.#events.fail(withId(failure)))
@@ -89,6 +89,14 @@ export class AnswerFrames {
     const text = this.#frame(started(this.#head))
     // a reader with frames goes on
     return this.#writing.has === undefined ? textOf([text]) : ''
+  }
+
+  /** The frame of text of the open message: written without an event, since answers have thousands of them. */
+  #goOn (delta: string): Text | undefined {
+    if (this.#opening !== undefined || delta === '') return undefined
+    const message = this.#events.goOn(delta)
+    if (message === undefined) return undefined
+    return this.#cursor.delta(delta, (rest, id) => `id: ${id}\ndata: {"type":"TEXT_MESSAGE_CONTENT","messageId":"${message}","delta":${JSON.stringify(rest)}}\n\n`)
   }
 
   #add (events: readonly AgUiEvent[]): Text {
