@@ -16,6 +16,7 @@ const ARROWS = {
   auth: ['core'],
   tasks: ['sqlite'],
   documents: ['core', 'sqlite'],
+  agent: ['core', 'documents'],
   vac: ['core'],
   playground: ['core', 'client'],
   runs: ['core', 'tasks'],

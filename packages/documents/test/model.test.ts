@@ -174,7 +174,7 @@ test('without a model, or with extractive, no server is called', async t => {
 
 test('citations in other brackets and as a range are read, and code is not', t => {
   const read = (text: string): { text: string, cited: number[] } => {
-    const citations = new Citations(3)
+    const citations = new Citations({ length: 3 })
     return { text: citations.push(text) + citations.end(), cited: citations.cited }
   }
   t.strictSame(read('One【2】, two [1-3], three [2 – 3].'), { text: 'One[1], two [2][1][3], three [1][3].', cited: [1, 0, 2] })
@@ -203,7 +203,7 @@ test('citations are the same for any split of the text into tokens, and all are 
   fc.assert(fc.property(fc.array(part, { maxLength: 30 }), fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), (parts, sizes) => {
     const whole = parts.join('')
     const read = (pieces: readonly string[]): string => {
-      const citations = new Citations(3)
+      const citations = new Citations({ length: 3 })
       return pieces.map(piece => citations.push(piece)).join('') + citations.end()
     }
     const pieces: string[] = []

@@ -16,13 +16,14 @@ export class Citations {
   readonly cited: number[] = []
   /** The number of removed citations. */
   removed = 0
-  readonly #passages: number
+  readonly #passages: { readonly length: number }
   /** A possible beginning of a citation: spaces, then a bracket, digits and commas. */
   #held = ''
   #ticks = 0
   #code: 'inline' | 'block' | undefined
 
-  constructor (passages: number) {
+  /** @param passages those that the model has; more may come while it answers */
+  constructor (passages: { readonly length: number }) {
     this.#passages = passages
   }
 
@@ -80,11 +81,11 @@ export class Citations {
   #checked (citation: string): string {
     const ranges = Array.from(citation.matchAll(NUMBERS), ([, from, to]) => ({ from: Number(from), to: Number(to ?? from) }))
     // years, or a class of characters: [2020-2024], [0-9]
-    const isText = ranges.some(({ from, to }) => from !== to && !(from >= 1 && from < to && to <= this.#passages))
+    const isText = ranges.some(({ from, to }) => from !== to && !(from >= 1 && from < to && to <= this.#passages.length))
     if (ranges.length === 0 || isText) return citation
     const numbers = ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at))
-    const valid = [...new Set(numbers)].filter(number => number >= 1 && number <= this.#passages)
-    this.removed += numbers.filter(number => number < 1 || number > this.#passages).length
+    const valid = [...new Set(numbers)].filter(number => number >= 1 && number <= this.#passages.length)
+    this.removed += numbers.filter(number => number < 1 || number > this.#passages.length).length
     if (valid.length === 0) return ''
     return citation.slice(0, citation.search(OPENING)) + valid.map(number => {
       if (!this.cited.includes(number - 1)) this.cited.push(number - 1)

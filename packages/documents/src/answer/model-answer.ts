@@ -46,7 +46,7 @@ export type ModelAnswer =
  */
 export async function * answerWithModel ({ server, question, history, hits, signal, owner, timeoutMs }: ModelQuestion):
 AsyncGenerator<InterpreterChunk, ModelAnswer> {
-  let citations = new Citations(hits.length)
+  let citations = new Citations(hits)
   let answer = ''
   let hasSent = false
   try {
@@ -57,7 +57,7 @@ AsyncGenerator<InterpreterChunk, ModelAnswer> {
         if (next.value === THOUGHT_BEGINS) yield THINKING
         else if (next.value === THOUGHT_WAS_ALL) {
           answer = ''
-          citations = new Citations(hits.length)
+          citations = new Citations(hits)
         } else {
           const text = citations.push(next.value)
           if (text === '') continue

@@ -1,12 +1,9 @@
-import { memoryBudget, readUsage, traceParent, type TokenUsage } from '@polyvac/core/plugin'
-import { loadSdk, ModelError, modelFailure } from './model-client.js'
-import { modelFetch } from './model-fetch.js'
+import { readUsage, type TokenUsage } from '@polyvac/core/plugin'
+import { ModelError, modelFailure } from './model-client.js'
+import { openModel } from './open-model.js'
 import { fitMessages, type ModelMessage } from './model-messages.js'
 import type { ModelServer } from './model-server.js'
 import { THOUGHT_BEGINS, ThinkingFilter, type ModelPiece } from './thinking.js'
-
-/** Longest answer of a model, in bytes of its events: about 200 for each token. */
-export const MAX_STREAM_BYTES = 32 * 1024 * 1024
 
 export interface ModelStreamOptions {
   readonly server: ModelServer
@@ -37,18 +34,8 @@ const COMPLETE: ReadonlySet<string> = new Set(['stop', 'length', 'tool-calls'])
 export async function * streamModel ({ server, messages, signal, timeoutMs, owner, retries }: ModelStreamOptions):
 AsyncGenerator<ModelPiece, ModelEnd> {
   signal.throwIfAborted()
-  const [{ streamText }, { createOpenAICompatible }] = await loadSdk()
   const fitted = await fitMessages(messages)
-  // the SDK keeps all events until the stream has ended
-  const held = memoryBudget.hold('the answers of model servers', owner)
-  const provider = createOpenAICompatible({
-    name: 'openai-compatible',
-    baseURL: server.baseUrl,
-    includeUsage: true,
-    ...(server.apiKey === undefined ? {} : { apiKey: server.apiKey }),
-    headers: { ...traceParent() },
-    fetch: modelFetch({ baseUrl: server.baseUrl, maxBytes: MAX_STREAM_BYTES, held })
-  })
+  const { sdk: { streamText }, model, release } = await openModel(server, owner)
   const stop = new AbortController()
   const silence = (): void => { stop.abort(new ModelError(`no text within ${timeoutMs / 1_000} s`)) }
   let timer = setTimeout(silence, timeoutMs)
@@ -58,7 +45,7 @@ AsyncGenerator<ModelPiece, ModelEnd> {
   const thinking = new ThinkingFilter()
   try {
     const { fullStream } = streamText({
-      model: provider(server.model),
+      model,
       messages: fitted,
       // system messages come from the application, or from the OpenAI client whose conversation is forwarded
       allowSystemInMessages: true,
@@ -94,7 +81,7 @@ AsyncGenerator<ModelPiece, ModelEnd> {
   } finally {
     clearTimeout(timer)
     stop.abort()
-    held.release()
+    release()
   }
   if (finishReason === undefined || !COMPLETE.has(finishReason)) throw new ModelError('the stream ended before the answer did')
   return { finishReason, usage }

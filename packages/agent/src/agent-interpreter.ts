@@ -1,0 +1,129 @@
+import type { ChatTurn, FinalAnswer, Hit, Interpreter, InterpreterChunk, InterpreterExtra, Memory } from '@polyvac/core'
+import { isRecord } from '@polyvac/core/plugin'
+import { documentsInterpreter, ModelFailedError } from '@polyvac/documents'
+import { checkGrounding, Citations, codedCause, findModel, foreignHosts, ModelError, openModel } from '@polyvac/documents/parts'
+import { NoAnswerError, NothingToAnswerWithError } from './errors.js'
+import { instructionsOf, messagesFor, type Asking } from './messages.js'
+import { runSteps, type StepsEnd } from './model-steps.js'
+import { ASK_USER, offerTools } from './offer-tools.js'
+import { readAgentOptions, type AgentOptions } from './options.js'
+import { Passages } from './passages.js'
+
+type Options = ReturnType<typeof readAgentOptions>
+
+/**
+ * An agent without code: a language model that reads the documents of its VAC, calls the tools of MCP servers and asks
+ * back. Every statement from a document is cited, `[n]` is `source_documents[n - 1]`, and `metadata.grounding` has how
+ * much of the answer rests on what it cites. What the model does is in the steps of the answer. Without a model it
+ * answers from the documents, with the reason in `metadata.reason`.
+ * @throws AGENT_INVALID_OPTION
+ * @example
+ * const memory = await openFolder({ path: 'docs' })
+ * const entry = { model: 'qwen3', openai: { base_url: 'http://127.0.0.1:11434/v1' } }
+ * const vacs = createVacs({ vacs: { help: entry }, streamInterpreter: agentInterpreter({ memory, instructions: 'You help customers.' }) })
+ */
+export function agentInterpreter (options: AgentOptions = {}): Interpreter {
+  const read = readAgentOptions(options)
+  const agent: Interpreter = async function * (question: string, name: string, history: ChatTurn[], extra: InterpreterExtra): AsyncGenerator<InterpreterChunk, void> {
+    const { signal, vac } = extra
+    const memory = read.memory
+    const server = await findModel(vac, { ownPort: read.ownPort, signal })
+    if ('reason' in server) {
+      if (memory === undefined) throw new NothingToAnswerWithError(server.reason)
+      yield * withoutModel(memory, server.reason, [question, name, history, extra])
+      return
+    }
+    try {
+      const opened = await openModel(server, extra.principal?.owner)
+      try {
+        yield * answer(read, opened, server.model, question, history, extra)
+      } finally {
+        opened.release()
+      }
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error
+      throw codedCause(error) ?? Object.assign(new ModelFailedError(server.baseUrl, error.reason), { cause: error })
+    }
+  }
+  return Object.assign(agent, { takes: ['tools', 'images', 'files', 'json_schema'] })
+}
+
+async function * answer (options: Options, opened: Awaited<ReturnType<typeof openModel>>, model: string, question: string, history: ChatTurn[], extra: InterpreterExtra): AsyncGenerator<InterpreterChunk, void> {
+  const { vac, signal } = extra
+  const { memory, k } = options
+  const passages = memory === undefined ? undefined : new Passages(memory, k, extra)
+  const [found, offered] = await Promise.all([passages?.forQuestion(question, history) ?? '', offerTools(opened.sdk, extra, passages)])
+  const maxSteps = wholeNumber(vac.max_steps) ?? options.maxSteps
+  const asking: Asking = {
+    instructions: typeof vac.instructions === 'string' ? vac.instructions : options.instructions ?? '',
+    history,
+    historyTokens: options.historyTokens,
+    question,
+    passages: found,
+    hasMemory: passages !== undefined,
+    hasTools: true,
+    files: Array.isArray(extra.files) ? extra.files : []
+  }
+  const { messages, leftOut } = await messagesFor(asking)
+  const citations = passages && new Citations(passages.hits)
+  const ended = yield * runSteps({
+    opened,
+    system: instructionsOf(asking),
+    messages,
+    offered,
+    citations,
+    schema: schemaOf(extra.request),
+    maxSteps,
+    maxTokens: wholeNumber(vac.max_tokens) ?? options.maxTokens,
+    retries: options.retries,
+    timeoutMs: options.timeoutMs,
+    signal
+  })
+  const metadata = { mode: 'agent', model, steps: ended.steps, finish_reason: ended.finishReason, ...ended.usage !== undefined && { usage: ended.usage }, ...leftOut > 0 && { turns_left_out: leftOut } }
+  yield await endOf(ended, metadata, question, passages?.hits ?? [], citations, maxSteps)
+}
+
+/** The last chunk. @throws AGENT_NO_ANSWER */
+async function endOf ({ answer, openCalls }: StepsEnd, metadata: Readonly<Record<string, unknown>>, question: string, hits: readonly Hit[], citations: Citations | undefined, maxSteps: number): Promise<InterpreterChunk> {
+  const asked = openCalls.find(({ name }) => name === ASK_USER)
+  if (asked !== undefined) {
+    const { question = 'What do you mean?' } = isRecord(asked.input) ? asked.input : {}
+    return { input_required: String(question), answer, metadata }
+  }
+  if (openCalls.length > 0) return { answer, source_documents: [], tool_calls: openCalls, metadata } satisfies FinalAnswer
+  if (answer.trim() === '') throw new NoAnswerError(String(maxSteps))
+  const cited = citations?.cited.map(index => hits[index]!) ?? []
+  const grounding = cited.length === 0 ? undefined : await checkGrounding(answer, cited, question)
+  const warnings = hits.length === 0 ? [] : await foreignHosts(answer, hits, question)
+  return {
+    answer,
+    source_documents: cited.map(({ content, score, metadata }) => ({ page_content: content, metadata: { ...metadata, score } })),
+    metadata: {
+      ...metadata,
+      ...grounding !== undefined && { grounding },
+      ...warnings.length > 0 && { warnings },
+      ...citations !== undefined && citations.removed > 0 && { removed_citations: citations.removed }
+    }
+  }
+}
+
+/** The answer from the documents, which names why there is no model. */
+async function * withoutModel (memory: Memory, reason: string, question: Parameters<Interpreter>): AsyncGenerator<InterpreterChunk, void> {
+  for await (const chunk of documentsInterpreter(memory)(...question) as AsyncIterable<InterpreterChunk>) {
+    const isAnswer = typeof chunk === 'object' && 'answer' in chunk && !('input_required' in chunk)
+    yield isAnswer ? { ...chunk as FinalAnswer, metadata: { ...(chunk as FinalAnswer).metadata, reason } } : chunk
+  }
+}
+
+/** The schema of an answer that chat completions or Responses demand. */
+function schemaOf (request: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (!isRecord(request)) return undefined
+  const format = isRecord(request.response_format) ? request.response_format : isRecord(request.text) ? request.text.format : undefined
+  if (!isRecord(format) || format.type !== 'json_schema') return undefined
+  const { schema } = isRecord(format.json_schema) ? format.json_schema : format
+  return isRecord(schema) ? schema : undefined
+}
+
+function wholeNumber (value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? value as number : undefined
+}

@@ -1,0 +1,198 @@
+import type { InterpreterChunk } from '@polyvac/core'
+import { readUsage, type TokenUsage } from '@polyvac/core/plugin'
+import { Citations, ModelError, modelFailure, THINKING, THOUGHT_BEGINS, THOUGHT_WAS_ALL, ThinkingFilter, type OpenModel } from '@polyvac/documents/parts'
+import type { ModelMessage, TextStreamPart, ToolSet } from 'ai'
+
+import { NoAnswerError } from './errors.js'
+import type { OfferedTools } from './offer-tools.js'
+
+export interface StepsOptions {
+  readonly opened: OpenModel
+  readonly system: string
+  readonly messages: ModelMessage[]
+  readonly offered: OfferedTools
+  readonly citations: Citations | undefined
+  /** JSON Schema of the answer, where the caller demands one. */
+  readonly schema: Readonly<Record<string, unknown>> | undefined
+  readonly maxSteps: number
+  readonly maxTokens: number | undefined
+  readonly retries: number
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** A call of a tool that the agent does not execute: the question to the user, or a tool of the caller. */
+export interface OpenCall { readonly id: string, readonly name: string, readonly input: unknown }
+
+/** How the steps ended. */
+export interface StepsEnd {
+  readonly answer: string
+  readonly steps: number
+  readonly finishReason: string
+  readonly usage: TokenUsage | undefined
+  readonly openCalls: readonly OpenCall[]
+}
+
+/** Finish reasons of a complete step. Any other end is a failure, since the text may be incomplete. */
+const COMPLETE: ReadonlySet<string> = new Set(['stop', 'length', 'tool-calls'])
+
+/**
+ * Lets the model write and call tools, until it answers. Yields its text and what happens meanwhile; the last step has
+ * no tools, so that a model that only calls comes to an end. Fails with ModelError, MEMORY_BUDGET_EXCEEDED, and with the
+ * reason of the signal. It closes the connection in all cases.
+ */
+export async function * runSteps ({ opened, system, messages, offered, citations, schema, maxSteps, maxTokens, retries, timeoutMs, signal }: StepsOptions): AsyncGenerator<InterpreterChunk, StepsEnd> {
+  signal.throwIfAborted()
+  const { sdk, model } = opened
+  const silence = new Silence(timeoutMs)
+  const both = AbortSignal.any([signal, silence.signal])
+  const text = new StepText(citations)
+  const calls = new Calls(offered)
+  let steps = 0
+  let finishReason = ''
+  let usage: TokenUsage | undefined
+  silence.begin()
+  try {
+    const { fullStream } = sdk.streamText({
+      model,
+      system,
+      messages,
+      tools: offered.tools,
+      stopWhen: sdk.stepCountIs(maxSteps),
+      prepareStep: ({ stepNumber }) => stepNumber === maxSteps - 1 && stepNumber > 0 ? { toolChoice: 'none' } : {},
+      ...schema !== undefined && { output: sdk.Output.object({ schema: sdk.jsonSchema(schema) }) },
+      ...maxTokens !== undefined && { maxOutputTokens: maxTokens },
+      abortSignal: both,
+      maxRetries: retries,
+      // the error is a part of the stream, too; the default handler prints it
+      onError: () => {}
+    })
+    for await (const part of fullStream) {
+      both.throwIfAborted()
+      silence.pause()
+      if (part.type === 'error') throw isCallInLastStep(part.error) ? new NoAnswerError(String(maxSteps)) : modelFailure(part.error)
+      if (part.type === 'start-step') text.begin()
+      else if (part.type === 'text-delta') yield * text.push(part.text)
+      else if (part.type === 'reasoning-delta') yield { reasoning: part.text }
+      else if (part.type === 'finish-step') {
+        yield * text.end()
+        steps++
+        finishReason = part.finishReason
+        if (!COMPLETE.has(finishReason)) throw new ModelError('the stream ended before the answer did')
+      } else if (part.type === 'finish') usage = readUsage(part.totalUsage)
+      else yield * calls.read(part)
+      // neither a slow reader nor a slow tool is the silence of the model
+      if (!calls.isRunning) silence.begin()
+    }
+    both.throwIfAborted()
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    if (error instanceof NoAnswerError) throw error
+    throw silence.signal.aborted ? silence.signal.reason : modelFailure(error)
+  } finally {
+    silence.end()
+  }
+  if (steps === 0) throw new ModelError('the stream ended before the answer did')
+  return { answer: text.whole, steps, finishReason, usage, openCalls: calls.open }
+}
+
+/** Whether a model calls a tool although it has none. */
+function isCallInLastStep (error: unknown): boolean { return (error as { name?: unknown } | null)?.name === 'AI_ToolChoiceViolationError' }
+
+/** Ends a call of a model that gives nothing for too long. */
+class Silence {
+  readonly #stop = new AbortController()
+  readonly #timeoutMs: number
+  #timer: NodeJS.Timeout | undefined
+
+  constructor (timeoutMs: number) { this.#timeoutMs = timeoutMs }
+
+  get signal (): AbortSignal { return this.#stop.signal }
+
+  begin (): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => { this.#stop.abort(new ModelError(`nothing came within ${this.#timeoutMs / 1_000} s`)) }, this.#timeoutMs)
+  }
+
+  pause (): void { clearTimeout(this.#timer) }
+
+  end (): void {
+    clearTimeout(this.#timer)
+    this.#stop.abort()
+  }
+}
+
+/** The text of all steps, without thoughts and with checked citations. */
+class StepText {
+  whole = ''
+  readonly #citations: Citations | undefined
+  #thinking = new ThinkingFilter()
+  #begun = 0
+
+  constructor (citations: Citations | undefined) { this.#citations = citations }
+
+  begin (): void {
+    this.#thinking = new ThinkingFilter()
+    this.#begun = this.whole.length
+  }
+
+  * push (text: string): Generator<InterpreterChunk> {
+    for (const piece of this.#thinking.push(text)) yield * this.#add(piece)
+  }
+
+  * end (): Generator<InterpreterChunk> {
+    for (const piece of this.#thinking.end()) yield * this.#add(piece)
+    yield * this.#say(this.#citations?.end() ?? '')
+  }
+
+  * #add (piece: ReturnType<ThinkingFilter['push']>[number]): Generator<InterpreterChunk> {
+    if (piece === THOUGHT_BEGINS) yield THINKING
+    else if (piece === THOUGHT_WAS_ALL) this.whole = this.whole.slice(0, this.#begun)
+    else yield * this.#say(this.#citations?.push(piece) ?? piece)
+  }
+
+  * #say (text: string): Generator<InterpreterChunk> {
+    if (text === '') return
+    const shown = this.whole.length === this.#begun && this.#begun > 0 ? `\n\n${text}` : text
+    this.whole += shown
+    yield shown
+  }
+}
+
+/** The calls of tools, as steps of the answer where `extra.callTool` does not make them. */
+class Calls {
+  readonly #offered: OfferedTools
+  /** Those that wait for their results, and when they began. */
+  // @keyed none: the calls of one step of one answer
+  readonly #running = new Map<string, number>()
+  readonly open: OpenCall[] = []
+
+  constructor (offered: OfferedTools) { this.#offered = offered }
+
+  get isRunning (): boolean { return this.#running.size > 0 }
+
+  * read (part: TextStreamPart<ToolSet>): Generator<InterpreterChunk> {
+    if (part.type === 'tool-call') {
+      const { toolCallId: id, toolName: name, input } = part
+      const isKnown = Object.hasOwn(this.#offered.tools, name) && !('invalid' in part && part.invalid === true)
+      if (isKnown && this.#offered.tools[name]?.execute === undefined) {
+        this.open.push({ id, name: this.#offered.ofCaller.get(name) ?? name, input })
+        return
+      }
+      this.#running.set(id, performance.now())
+      if (!isKnown || !this.#offered.reported.has(name)) yield { tool_call: { id, name, input } }
+      return
+    }
+    if (part.type !== 'tool-result' && part.type !== 'tool-error') return
+    const { toolCallId: id, toolName: name } = part
+    const began = this.#running.get(id)
+    this.#running.delete(id)
+    const timed = began === undefined ? {} : { duration_ms: Math.round(performance.now() - began) }
+    if (part.type === 'tool-error') yield { tool_result: { id, error: { message: messageOf(part.error) }, ...timed } }
+    else if (!this.#offered.reported.has(name)) yield { tool_result: { id, output: part.output, ...timed } }
+  }
+}
+
+function messageOf (error: unknown): string {
+  return typeof error === 'string' ? error : error instanceof Error ? error.message : 'the call failed'
+}
