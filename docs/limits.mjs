@@ -33,6 +33,11 @@ export const limits = {
   Telemetry: [
     ['Names of tools in spans', 'core: MAX_TOOL_NAMES', '', 'Further ones are `_OTHER`.']
   ],
+  Agents: [
+    ['Result of a tool that a model reads', 'agent: MAX_RESULT_CHARS', 'characters', 'The rest is left out, and the model reads how much.'],
+    ['A passage for a model', 'agent: MAX_PASSAGE_CHARS', 'characters', 'The rest of it is left out.'],
+    ['Passages of one search for a model', 'agent: MAX_SEARCH_CHARS', 'characters', 'Later ones are cut.']
+  ],
   'Search of documents': [
     ['Passages that a search compares in full, the first ones by BM25', 'documents/ranking: MAX_COMPARED', '', 'Later ones are not found; with a higher `limit`, as many as it asks for.'],
     ['Words of a query that are looked up, the first ones', 'documents: MAX_TERMS', '', 'The others are ignored.'],

@@ -140,6 +140,7 @@ export const remedies = {
   INVALID_VAC_NAME: { seen: 'start', means: 'A VAC has a name that cannot be part of a path, or the name `agent` or `info`, which are parts of routes of AG-UI.', remedy: 'Use 1 to 64 letters, digits, `_`, `-` or `.`, and another name than these two.' },
   INTERPRETER_MODULE: { seen: 'start', means: 'An interpreter module is missing, fails to load, or exports no function.', remedy: 'Export a function named `stream_interpreter`, or a default one; paths are relative to the configuration file.' },
   LOAD_TIMEOUT: { seen: 'start', means: 'A memory, or an interpreter with its threads, did not open within `load_timeout`.', remedy: 'Look whether its disk or server answers, or raise `service.load_timeout`.' },
+  INSTRUCTIONS_FILE: { seen: 'start', means: 'The file that `instructions` of a VAC names is missing, unreadable, or larger than 64 KiB.', remedy: 'Name a text file relative to the configuration, or write the instructions into the entry.' },
   MEMORY_MODULE: { seen: 'start', means: 'A memory module is missing, fails to load, or returns an object without `search()`.', remedy: 'Export `createMemory(entry, { folder, log })` whose result has `search()`.' },
   VAC_WITHOUT_MEMORY: { seen: 'start', means: 'A VAC answers from documents and has none.', remedy: 'Add a `memory` entry, or name another `interpreter`.' },
   WORKER_OPTIONS: { seen: 'start', means: 'An option of `workerInterpreter` has the wrong type or is out of its range. `message` names it.', remedy: 'Correct the named option.' },
@@ -179,6 +180,10 @@ export const remedies = {
   PUSH_ALLOW_ENTRY: { seen: 'start', means: 'An entry of the list of allowed receivers cannot be read.', remedy: 'Give a host name, `host:port`, an address, or a range such as 10.0.0.0/8.' },
   PUSH_SIGNING_KEYS: { seen: 'start', means: 'The keys that sign notifications cannot be used.', remedy: 'The message names the file and the reason.' },
 
+  AGENT_INVALID_OPTION: { seen: 'start', means: 'An option of `agentInterpreter()` has the wrong type or value.', remedy: 'The message names the option and what it takes.' },
+  AGENT_NOTHING_TO_ANSWER_WITH: { seen: 'log', means: 'The interpreter `agent` has neither a model server nor a memory.', remedy: 'Set `openai.base_url` and `model` in the VAC, or `OPENAI_BASE_URL`; or give the VAC a `memory`.' },
+  AGENT_NO_ANSWER: { seen: 'log', means: 'The model called tools in each of its steps, and wrote no answer.', remedy: 'Raise `max_steps` of the VAC, or ask for less at once.' },
+  AGENT_TOOL_NAMES_CLASH: { seen: 'log', means: 'A model would see two tools with one name.', remedy: 'Rename one of the tools, or leave it out of `tools` of the VAC.' },
   DOCUMENTS_MODEL_NOT_FOUND: { seen: 'log', means: 'The `openai` interpreter has no model server.', remedy: 'Set `openai.base_url` and `model` in the VAC, or `OPENAI_BASE_URL`.' },
   DOCUMENTS_MODEL_REDIRECT: { seen: 'log', means: 'A model server answers with a redirect, which is not followed: the request has the question, passages and the key. `documents` answers without the model.', remedy: 'Set `openai.base_url` to the URL at which the redirects end; the message names its origin.' },
   DOCUMENTS_MODEL_SDK_MISSING: { seen: 'log', means: 'A VAC has a model, and the optional packages that call it are not installed. `documents` answers without the model.', remedy: 'Run `npm install ai@6 @ai-sdk/openai-compatible@2`.' },

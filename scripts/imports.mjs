@@ -23,7 +23,7 @@ const ARROWS = {
   a2a: ['core', 'runs', 'tasks'],
   'mcp-server': ['core', 'mcp-protocol', { types: 'tasks' }],
   'mcp-gateway': ['core', 'mcp-protocol'],
-  host: ['core', 'auth', 'sqlite', 'tasks', 'documents', 'vac', 'a2a', 'mcp-server', 'mcp-gateway', 'playground', 'runs'],
+  host: ['core', 'auth', 'sqlite', 'tasks', 'documents', 'agent', 'vac', 'a2a', 'mcp-server', 'mcp-gateway', 'playground', 'runs'],
   polyvac: ['core', 'auth', 'client', 'host']
 }
 

@@ -9,6 +9,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LoadTimeoutError, MemoryModuleError, NoMemoryError, WorkerFunctionError } from './errors.js'
 import { BUILT_IN } from './config/read-config.js'
+import { readInstructions } from './read-instructions.js'
 import type { HostOptions, Settings } from './host-options.js'
 
 /** The run-time objects of one set of settings: the registry's options, and what must be closed with it. */
@@ -104,6 +105,10 @@ export async function assemble (settings: Settings, options: Options, previous?:
     if (chosen === 'documents') {
       if (memory === undefined) throw new NoMemoryError(JSON.stringify(name))
       return { streamInterpreter: (await documents()).documentsInterpreter(memory, { ownPort }), vacInterpreter: await staticOf(config), memory }
+    }
+    if (chosen === 'agent') {
+      const instructions = await readInstructions(name, config.instructions, settings.folder)
+      return { streamInterpreter: (await import('@polyvac/agent')).agentInterpreter({ memory, instructions, ownPort }), vacInterpreter: await staticOf(config), memory }
     }
     if (chosen === 'openai') return { streamInterpreter: (await import('@polyvac/documents/model')).openaiInterpreter({ ownPort }), vacInterpreter: await staticOf(config), memory }
     if (chosen === 'echo') return { streamInterpreter: echoInterpreter, vacInterpreter: await staticOf(config), memory }

@@ -9,6 +9,9 @@ import { ASK_USER, offerTools } from './offer-tools.js'
 import { readAgentOptions, type AgentOptions } from './options.js'
 import { Passages } from './passages.js'
 
+/** Calls of the model for one answer, where nothing else is set. */
+const MAX_STEPS = 8
+
 type Options = ReturnType<typeof readAgentOptions>
 
 /**
@@ -20,7 +23,8 @@ type Options = ReturnType<typeof readAgentOptions>
  * @example
  * const memory = await openFolder({ path: 'docs' })
  * const entry = { model: 'qwen3', openai: { base_url: 'http://127.0.0.1:11434/v1' } }
- * const vacs = createVacs({ vacs: { help: entry }, streamInterpreter: agentInterpreter({ memory, instructions: 'You help customers.' }) })
+ * const agent = agentInterpreter({ memory, instructions: 'You help customers.' })
+ * const vacs = createVacs({ vacs: { help: entry }, streamInterpreter: agent })
  */
 export function agentInterpreter (options: AgentOptions = {}): Interpreter {
   const read = readAgentOptions(options)
@@ -53,9 +57,9 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
   const { memory, k } = options
   const passages = memory === undefined ? undefined : new Passages(memory, k, extra)
   const [found, offered] = await Promise.all([passages?.forQuestion(question, history) ?? '', offerTools(opened.sdk, extra, passages)])
-  const maxSteps = wholeNumber(vac.max_steps) ?? options.maxSteps
+  const maxSteps = options.maxSteps ?? wholeNumber(vac.max_steps) ?? MAX_STEPS
   const asking: Asking = {
-    instructions: typeof vac.instructions === 'string' ? vac.instructions : options.instructions ?? '',
+    instructions: options.instructions ?? (typeof vac.instructions === 'string' ? vac.instructions : ''),
     history,
     historyTokens: options.historyTokens,
     question,
@@ -74,7 +78,7 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
     citations,
     schema: schemaOf(extra.request),
     maxSteps,
-    maxTokens: wholeNumber(vac.max_tokens) ?? options.maxTokens,
+    maxTokens: options.maxTokens ?? wholeNumber(vac.max_tokens),
     retries: options.retries,
     timeoutMs: options.timeoutMs,
     signal

@@ -38,8 +38,8 @@ const COMPLETE: ReadonlySet<string> = new Set(['stop', 'length', 'tool-calls'])
 
 /**
  * Lets the model write and call tools, until it answers. Yields its text and what happens meanwhile; the last step has
- * no tools, so that a model that only calls comes to an end. Fails with ModelError, MEMORY_BUDGET_EXCEEDED, and with the
- * reason of the signal. It closes the connection in all cases.
+ * no tools, so that a model that only calls comes to an end. Fails with ModelError, AGENT_NO_ANSWER,
+ * MEMORY_BUDGET_EXCEEDED, and with the reason of the signal. It closes the connection in all cases.
  */
 export async function * runSteps ({ opened, system, messages, offered, citations, schema, maxSteps, maxTokens, retries, timeoutMs, signal }: StepsOptions): AsyncGenerator<InterpreterChunk, StepsEnd> {
   signal.throwIfAborted()
@@ -165,6 +165,7 @@ class Calls {
   /** Those that wait for their results, and when they began. */
   // @keyed none: the calls of one step of one answer
   readonly #running = new Map<string, number>()
+  // @keyed none: a list in order, of one answer: at most the calls of its last step
   readonly open: OpenCall[] = []
 
   constructor (offered: OfferedTools) { this.#offered = offered }

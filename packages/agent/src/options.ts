@@ -4,15 +4,15 @@ import { PORT } from '@polyvac/documents/parts'
 import { AgentOptionError } from './errors.js'
 
 export interface AgentOptions {
-  /** What the agent is and how it answers; `instructions` of the VAC's entry comes before it. */
+  /** What the agent is and how it answers. Default: the text `instructions` of the VAC's entry. */
   readonly instructions?: string | undefined
   /** Documents: the passages for the question are there before the model begins, and it can search for more. */
   readonly memory?: Memory | undefined
   /** Passages for a question. Default 6. */
   readonly k?: number | undefined
-  /** Calls of the model for one answer; the last one gets no tools. Default 8; `max_steps` of the VAC's entry comes first. */
+  /** Calls of the model for one answer; the last one has no tools. Default: `max_steps` of the VAC's entry, then 8. */
   readonly maxSteps?: number | undefined
-  /** Tokens that the model writes in one step. Default: the model's own bound; `max_tokens` of the entry comes first. */
+  /** Tokens that the model writes in one step. Default: `max_tokens` of the VAC's entry, then what its server takes. */
   readonly maxTokens?: number | undefined
   /** Tokens of earlier turns, about: the latest whole turns are kept. Default 8,000. */
   readonly historyTokens?: number | undefined
@@ -28,7 +28,7 @@ const OPTIONS = {
   instructions: optional('a text', value => typeof value === 'string'),
   memory: optional('a memory, such as what openFolder() returns', withMethod('search', 'a memory').accepts),
   k: integer(6, { max: 100 }),
-  maxSteps: integer(8, { max: 100 }),
+  maxSteps: integer(undefined, { max: 100 }),
   maxTokens: integer(undefined, { min: 1 }),
   historyTokens: integer(8_000, { min: 0 }),
   timeoutMs: milliseconds(60_000),

@@ -4,7 +4,7 @@ import { ServiceConfig } from './service-config.js'
 import { SECTION } from './service-section.js'
 
 /** Built-in names of interpreters and vectorstores. */
-export const BUILT_IN = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] } as const
+export const BUILT_IN = { interpreters: ['documents', 'agent', 'openai', 'echo'], vectorstores: ['folder'] } as const
 
 /** A checked configuration file of the host. */
 export type HostConfig = Config<ServiceConfig>

@@ -37,6 +37,9 @@ export const VacConfig = Type.Object({
   embed: Type.Optional(Type.String({
     minLength: 1, description: 'model that embeds the documents of folders, or `auto`; absent: searches compare only words'
   })),
+  instructions: Type.Optional(Type.String({ description: 'of the interpreter `agent`: what the agent is and how it answers; a file where it begins with `./`, `../` or `/`' })),
+  max_steps: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'of the interpreter `agent`: calls of the model for one answer; default 8' })),
+  max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'of the interpreter `agent`: tokens that the model writes in one step' })),
   steps: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('names'), Type.Literal('off')], {
     description: 'what callers see of the steps of an answer; `names` (default): of tools their names and durations, contents only with the scope `admin`'
   })),

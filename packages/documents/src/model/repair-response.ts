@@ -4,8 +4,8 @@ const EVENTS = { 'content-type': 'text/event-stream' }
 
 /**
  * A `fetch` whose responses to streamed chat completions are as the SDK reads them: a server that does not stream sends
- * one body, which becomes the events of a stream; counts of tokens that are none are left out, since they would fail the
- * answer.
+ * one body, which becomes the events of a stream; counts of tokens that are none would fail the answer, and are left
+ * out.
  */
 export function repaired (fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
