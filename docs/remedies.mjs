@@ -141,6 +141,8 @@ export const remedies = {
   INVALID_TOOLS: { seen: 'start', means: 'A tool of `defineTools` has a name that is taken or that clients do not accept, no handler, or a schema that is not one.', remedy: 'The message names the tool and what to change.' },
   INTERPRETER_MODULE: { seen: 'start', means: 'An interpreter module is missing, fails to load, or exports no function.', remedy: 'Export a function named `stream_interpreter`, or a default one; paths are relative to the configuration file.' },
   LOAD_TIMEOUT: { seen: 'start', means: 'A memory, or an interpreter with its threads, did not open within `load_timeout`.', remedy: 'Look whether its disk or server answers, or raise `service.load_timeout`.' },
+  TOOLS_MODULE: { seen: 'start', means: 'The module of `service.tools` is missing, fails to load, or exports no tools.', remedy: 'Export `tools`, what `defineTools` returns, or a list of tools; paths are relative to the configuration file.' },
+  VAC_TOOLS: { seen: 'start', means: 'The list `tools` of a VAC names something that there is not, or two tools would have one name.', remedy: 'Correct the entry that the message names, or rename one of the two.' },
   MEMORY_MODULE: { seen: 'start', means: 'A memory module is missing, fails to load, or returns an object without `search()`.', remedy: 'Export `createMemory(entry, { folder, log })` whose result has `search()`.' },
   VAC_WITHOUT_MEMORY: { seen: 'start', means: 'A VAC answers from documents and has none.', remedy: 'Add a `memory` entry, or name another `interpreter`.' },
   WORKER_OPTIONS: { seen: 'start', means: 'An option of `workerInterpreter` has the wrong type or is out of its range. `message` names it.', remedy: 'Correct the named option.' },

@@ -4,6 +4,10 @@ export const NoMemoryError = createError<[string]>('VAC_WITHOUT_MEMORY',
   'the VAC %s answers from documents but has none; add `memory: [ { docs: { vectorstore: folder, path: ./docs } } ]`, or give it another interpreter', 500)
 export const MemoryModuleError = createError<[string, string]>('MEMORY_MODULE',
   'the memory %s cannot be used: %s', 500)
+export const ToolsModuleError = createError<[string, string]>('TOOLS_MODULE',
+  'the tools %s cannot be used: %s', 500)
+export const VacToolsError = createError<[string, string]>('VAC_TOOLS',
+  'the VAC %s cannot have its tools: %s', 500)
 export const LoadTimeoutError = createError<[string, number]>('LOAD_TIMEOUT',
   'the %s did not open within %s s; look whether its disk or server answers, or raise service.load_timeout', 500)
 export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)

@@ -49,7 +49,7 @@ export function makeExtra (call: VacCall, vac: VacConfig, { callTool, listTools,
   if (tools === undefined) extra.tools = NO_TOOLS
   else {
     let bound: readonly FunctionTool[] | undefined
-    Object.defineProperty(extra, 'tools', { enumerable: true, configurable: true, get: () => bound ??= toolsFor(tools, principal, log, run) })
+    Object.defineProperty(extra, 'tools', { enumerable: true, configurable: true, get: () => (bound ??= toolsFor(tools, principal, log, run)) })
   }
   extra[RUN] = run
   Object.defineProperty(extra, 'signal', SIGNAL)

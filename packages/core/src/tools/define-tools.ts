@@ -111,7 +111,11 @@ class HandlerContext implements ToolContext {
     this.#call = call
   }
 
-  get signal (): AbortSignal { return this.#signal ??= abortSignalOf(this.#call.signal) }
+  get signal (): AbortSignal {
+    this.#signal ??= abortSignalOf(this.#call.signal)
+    return this.#signal
+  }
+
   get principal (): Principal | undefined { return this.#call.principal }
   get log (): Log { return this.#call.log }
 }
