@@ -47,8 +47,6 @@ interface Wanted<Function extends { readonly name: string }> {
  * `<remote agent>`. A tool that two entries name is there once. For a check before servers answer, `listed` is empty.
  * @param names undefined: all tools of servers and of the application, no VAC and no remote agent; []: none
  * @returns the tools of all entries without a problem
- * @example
- * const { tools, problems } = selectTools(vac.tools, { listed: await listTools(), functions: extra.tools, vacs: [], remote: [] })
  */
 export function selectTools<Function extends { readonly name: string }> (
   names: readonly string[] | undefined, choice: ToolChoice<Function>
