@@ -26,12 +26,14 @@ async function host (t: Test, tools: string, text = file('vac:\n  a: {}\n'), opt
   return { app, folder, config }
 }
 
+const MODERN = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 't', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {} }
+
 const ask = async (app: FastifyInstance) => (await app.inject({ method: 'POST', url: '/vac/a', payload: { user_input: 'x' } })).json<{ answer: string }>().answer
 
 test('the tools of a module are those of interpreters, also after a reload, and not of MCP clients', async t => {
   const { app, folder, config } = await host(t, `export default [${tool('first')}]\n`, file('  enable_mcp_server: true\nvac:\n  a: { tools: [echo] }\n'))
   t.equal(await ask(app), 'first x')
-  const listed = await app.inject({ method: 'POST', url: '/mcp', headers: { accept: 'application/json, text/event-stream' }, payload: { jsonrpc: '2.0', id: 1, method: 'tools/list' } })
+  const listed = await app.inject({ method: 'POST', url: '/mcp', headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }, payload: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: MODERN } } })
   t.match(listed.body, /vac_query_a/)
   t.notMatch(listed.body, /"echo"/)
   await writeFile(join(folder, 'tools.mjs'), `export const tools = [${tool('second')}]\n`)
