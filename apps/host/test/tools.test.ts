@@ -72,7 +72,6 @@ test('the list of a VAC names what there is, and no two tools of one name', asyn
   const both = `export default [${tool('a').replace('echo', 'vac_b')}]\n`
   await t.rejects(host(t, both, file('vac:\n  a: { tools: [vac_b, "vac:b"] }\n  b: {}\n')), { code: 'VAC_TOOLS', message: /the tool "vac_b" of the application and the VAC "b" would both be the tool "vac_b"/ })
   await t.rejects(createHost({ vacs: { a: { tools: 'echo' as never } }, stream_interpreter: 'echo' }), { code: 'VAC_TOOLS', message: /`tools` must be a list of texts/ })
-  t.throws(() => parseConfig('kind: vacConfig\nvac:\n  a: { tools: ["vac:a", "vac:c"] }\n  b: {}\n', '/x/vac_config.yaml'), {
-    problems: [{ line: 3, column: 16, message: /there is no other VAC "vac:a"; known: vac:b/ }, { line: 3, column: 25, message: /"vac:c"; known: vac:b/ }]
-  })
+  const self = 'kind: vacConfig\nvac:\n  a: { tools: ["vac:a", "vac:c"] }\n  b: {}\n'
+  t.throws(() => parseConfig(self, '/x/vac_config.yaml'), { message: /:3:16 {2}there is no other VAC "vac:a"; known: vac:b[^]*:3:25 {2}there is no other VAC "vac:c"; known: vac:b/ })
 })
