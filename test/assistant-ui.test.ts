@@ -47,6 +47,6 @@ test('the tools and the system text of assistant-ui reach the interpreter', asyn
   page.current().registerModelContextProvider({ getModelContext: () => ({ system: 'Be short', tools: { pick } }) })
   page.thread().append('one')
   await until(() => page.said()[1] === 'You asked: one', 'it is answered')
-  t.match(work.asked, [{ extra: { system: 'Be short', tools: { pick: { description: 'Picks a color', parameters: { type: 'object' } } } } }])
+  t.match(work.asked, [{ extra: { system: 'Be short', request: { tools: { pick: { description: 'Picks a color', parameters: { type: 'object' } } } } } }])
   page.leave()
 })

@@ -1,13 +1,13 @@
 import {
-  echoInterpreter, loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig,
+  defineTools, echoInterpreter, loadInterpreters, workerInterpreter, type FunctionTools, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig,
   type VacParts, type VacsOptions
 } from '@polyvac/core'
-import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, within } from '@polyvac/core/plugin'
+import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, selectTools, within } from '@polyvac/core/plugin'
 import type { FolderMemory } from '@polyvac/documents'
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { LoadTimeoutError, MemoryModuleError, NoMemoryError, WorkerFunctionError } from './errors.js'
+import { LoadTimeoutError, MemoryModuleError, NoMemoryError, ToolsModuleError, VacToolsError, WorkerFunctionError } from './errors.js'
 import { BUILT_IN } from './config/read-config.js'
 import { readInstructions } from './read-instructions.js'
 import type { HostOptions, Settings } from './host-options.js'
@@ -127,13 +127,19 @@ export async function assemble (settings: Settings, options: Options, previous?:
     return named ?? only
   }
 
+  async function toolsOf (): Promise<FunctionTools | undefined> {
+    return typeof settings.tools === 'string' ? await loadTools(settings.tools, settings.folder, loadMs) : settings.tools
+  }
+
   const close = async (next?: Assembly): Promise<void> => {
     await Promise.all([...open].map(async ([key, thing]) => { if (next?.open.has(key) !== true) await thing.close?.() }))
   }
   try {
+    const tools = await toolsOf()
+    checkTools(settings, tools)
     const parts = Object.create(null) as Record<string, VacParts>
     for (const [name, config] of Object.entries(settings.vacs)) parts[name] = await partsOf(name, config)
-    return { vacsOptions: { vacs: settings.vacs, parts }, folders, open, close }
+    return { vacsOptions: { vacs: settings.vacs, parts, tools }, folders, open, close }
   } catch (err) {
     await Promise.all([...open].map(async ([key, thing]) => { if (!taken.has(key)) await thing.close?.() }))
     throw err
@@ -146,6 +152,46 @@ async function inTime<T extends Closable> (making: Promise<T>, ms: number, what:
     making.then(thing => thing.close?.()).catch(() => { /* the error below is reported */ })
     throw new LoadTimeoutError(what, ms / 1000)
   })
+}
+
+/** @throws VAC_TOOLS for a VAC whose list `tools` names what there is not, or two tools of one name */
+function checkTools ({ vacs, serverNames: servers }: Settings, tools: FunctionTools | undefined): void {
+  const functions = tools?.list() ?? []
+  for (const [name, { tools: names }] of Object.entries(vacs)) {
+    if (names === undefined) continue
+    // of a program: those of a file are checked
+    if (!Array.isArray(names) || names.some(entry => typeof entry !== 'string')) throw new VacToolsError(JSON.stringify(name), '`tools` must be a list of texts')
+    const { problems } = selectTools(names, { listed: [], servers, functions, vacs: Object.keys(vacs).filter(other => other !== name), remote: [] })
+    if (problems.length > 0) throw new VacToolsError(JSON.stringify(name), problems.map(({ message }) => message).join('; '))
+  }
+}
+
+/** Loads tools from a module whose export `tools`, or default export, has them. Its URL changes with the file. */
+async function loadTools (path: string, folder: string, loadMs: number): Promise<FunctionTools> {
+  const where = JSON.stringify(path)
+  const file = isModulePath(path) ? resolve(folder, path) : undefined
+  let given: unknown
+  try {
+    const loaded = await importWithin(moduleUrl(path, folder), loadMs)
+    given = loaded.tools ?? loaded.default
+  } catch (err) {
+    const reason = (err as { code?: unknown }).code === 'INTERPRETER_MODULE'
+      ? `there is no file ${file}; paths are relative to the configuration file`
+      : await moduleProblem(err, file)
+    throw Object.assign(new ToolsModuleError(where, reason), { cause: err })
+  }
+  if (Array.isArray(given)) {
+    try {
+      return defineTools(given as [])
+    } catch (err) {
+      throw new ToolsModuleError(where, (err as Error).message)
+    }
+  }
+  const { list, call } = (given ?? {}) as Partial<FunctionTools>
+  if (typeof list !== 'function' || typeof call !== 'function') {
+    throw new ToolsModuleError(where, 'it exports no tools; export const tools = defineTools([…]), or a list of tools')
+  }
+  return given as FunctionTools
 }
 
 /** Loads a memory from a module whose export `createMemory(entry, { folder, log })`, or default export, creates it. */

@@ -6,6 +6,10 @@ export const MemoryModuleError = createError<[string, string]>('MEMORY_MODULE',
   'the memory %s cannot be used: %s', 500)
 export const InstructionsFileError = createError<[string, string, string]>('INSTRUCTIONS_FILE',
   'the instructions of the VAC %s cannot be read from %s: %s', 500)
+export const ToolsModuleError = createError<[string, string]>('TOOLS_MODULE',
+  'the tools %s cannot be used: %s', 500)
+export const VacToolsError = createError<[string, string]>('VAC_TOOLS',
+  'the VAC %s cannot have its tools: %s', 500)
 export const LoadTimeoutError = createError<[string, number]>('LOAD_TIMEOUT',
   'the %s did not open within %s s; look whether its disk or server answers, or raise service.load_timeout', 500)
 export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)

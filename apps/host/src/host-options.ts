@@ -1,4 +1,4 @@
-import type { Authenticate, Interpreter, McpServerConfig, VacConfig } from '@polyvac/core'
+import type { Authenticate, FunctionTools, Interpreter, McpServerConfig, VacConfig } from '@polyvac/core'
 import { callback, flag, isRecord, optional, type OptionRule, type OptionRules } from '@polyvac/core/plugin'
 import type { ProtectedResource } from '@polyvac/mcp-server'
 import type { TSchema } from '@sinclair/typebox'
@@ -26,6 +26,8 @@ export interface HostOptions {
   readonly stream_interpreter?: Interpreter | string | undefined
   /** A function or a module path. Without it the static call collects the stream. */
   readonly vac_interpreter?: Interpreter | string | undefined
+  /** Tools for interpreters: what `defineTools` of `@polyvac/core` returns, or the path of a module that exports it. */
+  readonly tools?: FunctionTools | string | undefined
   /** Register the A2A endpoints. Default false. */
   readonly enable_a2a_agent?: boolean | undefined
   /** Null or absent: all; an empty array: none. */
@@ -106,13 +108,14 @@ const isText = (value: unknown): boolean => typeof value === 'string'
 const isList = (value: unknown): boolean => Array.isArray(value)
 
 // the command decides what a stray error does, since it has the process
-const { stream_interpreter: _stream, vac_interpreter: _once, on_stray_error: _stray, ...SWITCHES } = ServiceConfig.properties
+const { stream_interpreter: _stream, vac_interpreter: _once, tools: _tools, on_stray_error: _stray, ...SWITCHES } = ServiceConfig.properties
 
 /** Types and defaults of the options: a switch takes in code what it takes in the configuration file. */
 export const HOST_OPTIONS = {
   ...switchRules(),
   stream_interpreter: optional('a function, a built-in name or a module path', value => typeof value === 'function' || isText(value)),
   vac_interpreter: optional('a function or a module path', value => typeof value === 'function' || isText(value)),
+  tools: optional('what defineTools() returns, or a module path', value => isText(value) || (isRecord(value) && typeof value.list === 'function' && typeof value.call === 'function')),
   // the gateway checks each of them
   mcp_servers: optional('a list of servers, a map of them, or null', value => value === null || isList(value) || isRecord(value)),
   public_url: optional('a text', isText),
@@ -135,14 +138,17 @@ function switchRules (): Record<keyof typeof SWITCHES, OptionRule<undefined>> {
 export interface Settings {
   readonly vacs: Readonly<Record<string, VacConfig>>
   readonly folder: string
-  readonly switches: Omit<ServiceConfig, 'stream_interpreter' | 'vac_interpreter'>
+  readonly switches: Omit<ServiceConfig, 'stream_interpreter' | 'vac_interpreter' | 'tools'>
   readonly streamInterpreter: Interpreter | string
   readonly vacInterpreter: Interpreter | string | undefined
+  readonly tools: FunctionTools | string | undefined
+  /** Names of all MCP servers of the file and of the options, which may switch them off. */
+  readonly serverNames: readonly string[]
 }
 
 /** Joins options and configuration file; options in code take precedence. */
 export function toSettings (options: HostOptions, config: HostConfig | undefined): Settings {
-  const { stream_interpreter: stream = 'documents', vac_interpreter: once, ...file } = config?.service ?? {}
+  const { stream_interpreter: stream = 'documents', vac_interpreter: once, tools, ...file } = config?.service ?? {}
   const code = Object.fromEntries(Object.entries(options).filter(([name, value]) => Object.hasOwn(SWITCHES, name) && value !== undefined)) as Settings['switches']
   type Vacs = Readonly<Record<string, VacConfig>>
   const { vacs: own } = options
@@ -154,6 +160,8 @@ export function toSettings (options: HostOptions, config: HostConfig | undefined
     folder: config?.folder ?? process.cwd(),
     switches: { ...file, ...code },
     streamInterpreter: options.stream_interpreter ?? stream,
-    vacInterpreter: options.vac_interpreter ?? (options.stream_interpreter === undefined ? once : undefined)
+    vacInterpreter: options.vac_interpreter ?? (options.stream_interpreter === undefined ? once : undefined),
+    tools: options.tools ?? tools,
+    serverNames: [options.mcp_servers, file.mcp_servers].flatMap(servers => Object.entries<unknown>(servers ?? {}).map(([key, entry]) => isRecord(entry) ? String(entry.name ?? key) : key))
   }
 }

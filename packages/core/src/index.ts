@@ -18,11 +18,14 @@ export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal } fro
 export type {
   CallTool, ListedTool, ListTools, ToolAccess, ToolCallOptions, ToolCallResult, ToolContent, ToolResource
 } from './vac/tools.js'
+export type { FunctionContext, FunctionDefinition, FunctionTool, FunctionTools } from './vac/tools.js'
+export { defineTools, type LocalTool, type ToolContext } from './tools/define-tools.js'
+export type { Checked, StandardSchema, ToolSchema } from './tools/tool-schema.js'
 export { guardProcess, type GuardOptions } from './interpreter/stray-errors.js'
 export type { InterpreterLog, Log, LogMethod } from './basics/log.js'
 export { collect } from './interpreter/run-interpreter.js'
 export type { RunLimits } from './interpreter/run-limits.js'
-export type { Memory, MemoryQuery, MemoryDocument, Hit } from './vac/memory.js'
+export type { ExtraMemory, Memory, MemoryQuery, MemoryDocument, Hit } from './vac/memory.js'
 export type { Authenticate, AuthenticationScheme } from './access/authenticate.js'
 export { Answer, AnswerArtifact, AnswerPart, SourceDocument, ChatHistory, ErrorBody } from './vac/schemas.js'
 export { VacInfo } from './vac/vac-info.js'

@@ -24,6 +24,9 @@ export { parseSections } from './config/vac-config.js'
 export { readSections } from './config/read-config.js'
 export { configFile } from './config/schema.js'
 export type { FileCheck, ServiceSection } from './config/service-section.js'
+export { functionTools } from './tools/define-tools.js'
+export { selectTools, type SelectedTool, type ToolChoice, type ToolProblem, type ToolSelection } from './tools/select-tools.js'
+export { invalidResult, resultJson } from './tools/result-json.js'
 export { isModulePath } from './config/module-path.js'
 export { importWithin, MAX_LOAD_MS, moduleUrl } from './interpreter/module.js'
 export { moduleProblem } from './interpreter/module-problem.js'
@@ -80,7 +83,7 @@ export type { OptionRule, OptionRules, ReadOptions } from './basics/options.js'
 export { LineReader, idOfEdges } from './basics/line-reader.js'
 export { isStateKey, SignedStates, type StateFault, type StateKey } from './access/signed-state.js'
 export {
-  VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
+  InvalidArgumentsError, InvalidToolsError, VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
   BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError
 } from './basics/errors.js'
 export { captureContent, traceTool } from './telemetry/observe-call.js'

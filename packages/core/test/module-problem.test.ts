@@ -35,6 +35,11 @@ test('an export that does not exist and an error while the module runs have thei
   t.match(await problemOf(t, { 'a.mjs': 'const a = undefined\nconst b = a.c\n' }), /\na\.mjs:2:13 {2}Cannot read properties of undefined \(reading 'c'\)\n {4}2 \| const b = a\.c\n/)
 })
 
+test('an error that a function of Polyvac throws for a module has the place of its call', async t => {
+  const files = { 'a.mjs': `import { defineTools } from '${import.meta.resolve('@polyvac/core')}'\nconst tools = []\ndefineTools([...tools, { name: 'two words' }])\n` }
+  t.match(await problemOf(t, files), /\na\.mjs:3:1 {2}a tool cannot be named "two words"/)
+})
+
 test('an error without a place keeps its first line', async t => {
   t.match(await problemOf(t, { 'a.mjs': 'import "no-such-package"\n' }), /it imports the package "no-such-package", which is not installed; run `npm install` in \S+$/)
   t.match(await problemOf(t, { 'a.mjs': 'throw "a text"\n' }), /loading it failed: a text$/)

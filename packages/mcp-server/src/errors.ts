@@ -3,14 +3,6 @@ import { createError } from '@polyvac/core/plugin'
 /** An option of the plugin is invalid. Argument: the problem. */
 export const McpServerOptionsError = createError<[string]>('MCP_SERVER_OPTIONS', '%s', 500)
 
-/** The arguments do not fit the tool's input schema. Arguments: tool, every problem by its path. */
-export const InvalidArgumentsError = createError<[string, string]>('MCP_INVALID_ARGUMENTS',
-  'the arguments do not fit the input schema of %s: %s', 400)
-
-/** JSON cannot represent what a tool returned. Arguments: tool, the reason. */
-export const InvalidResultError = createError<[string, string]>('MCP_INVALID_RESULT',
-  'the result of the tool %s cannot be sent as JSON: %s', 500, { expose: true })
-
 /** The caller lacks scopes. Argument: their names. */
 export const InsufficientScopeError = createError<[string]>('MCP_INSUFFICIENT_SCOPE',
   'the credentials lack %s; get credentials with that scope', 403)

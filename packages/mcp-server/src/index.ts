@@ -10,7 +10,7 @@ export { serveStdio } from './stdio/serve-stdio.js'
 export type { StdioOptions, StdioServer } from './stdio/serve-stdio.js'
 export { defineTools } from './sources/local-tools.js'
 export type { LocalTool } from './sources/local-tools.js'
-export type { Checked, StandardSchema, ToolSchema } from './sources/tool-schema.js'
+export type { Checked, StandardSchema, ToolSchema } from '@polyvac/core'
 export type {
   CallContext, PromptArgument, PromptDefinition, PromptResult, PromptSource, Relay, ResourceContents,
   ResourceDefinition, ResourceSource, TaskSource, TaskSupport, TemplateDefinition, ToolDefinition, ToolResult,

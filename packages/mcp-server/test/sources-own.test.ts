@@ -42,9 +42,9 @@ test('a return value that the output schema does not describe is an error', asyn
 
 test('names that clients do not accept, or that occur twice, are refused', async t => {
   const tool = (name: string) => ({ name, inputSchema: Type.Object({}), handler: () => '' })
-  t.throws(() => defineTools([tool('a'), tool('a')]), { code: 'MCP_SERVER_OPTIONS', message: /two tools are named "a"/ })
-  for (const name of ['', 'two words', 'ä', 'x'.repeat(65)]) t.throws(() => defineTools([tool(name)]), { code: 'MCP_SERVER_OPTIONS', message: /cannot be named/ })
-  t.throws(() => defineTools([{ ...tool('a'), handler: 'x' as never }]), { code: 'MCP_SERVER_OPTIONS', message: /no handler/ })
+  t.throws(() => defineTools([tool('a'), tool('a')]), { code: 'INVALID_TOOLS', message: /two tools are named "a"/ })
+  for (const name of ['', 'two words', 'ä', 'x'.repeat(65)]) t.throws(() => defineTools([tool(name)]), { code: 'INVALID_TOOLS', message: /cannot be named/ })
+  t.throws(() => defineTools([{ ...tool('a'), handler: 'x' as never }]), { code: 'INVALID_TOOLS', message: /no handler/ })
 })
 
 test('schemas of zod are listed as JSON Schema, and check the arguments', async t => {
@@ -100,7 +100,7 @@ test('what is not a schema is refused at registration, with the tool and the rem
       defineTools([{ name: 'tool_x', inputSchema: inputSchema as never, outputSchema: outputSchema as never, handler: () => '' }])
       return 'taken'
     } catch (err) {
-      t.equal((err as { code?: unknown }).code, 'MCP_SERVER_OPTIONS')
+      t.equal((err as { code?: unknown }).code, 'INVALID_TOOLS')
       return (err as Error).message
     }
   }

@@ -38,6 +38,9 @@ export const ServiceConfig = Type.Object({
     description: 'built-in name (documents, openai, echo) or module path relative to this file; default: documents'
   })),
   vac_interpreter: Type.Optional(Type.String({ description: 'module path; without it the static call collects the stream' })),
+  tools: Type.Optional(Type.String({
+    minLength: 1, description: 'module path of tools for interpreters; its export `tools`, or the default one, is what `defineTools` returns, or a list of tools'
+  })),
   enable_a2a_agent: Type.Optional(Type.Boolean({ description: 'register the A2A endpoints' })),
   a2a_vac_names: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()], {
     description: 'VACs to expose over A2A; null or absent: all; []: none'

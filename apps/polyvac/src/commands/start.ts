@@ -113,7 +113,7 @@ const LATE_RETRY_MS = 1_000
 /** Follows changes of the configuration, and with --watch of interpreter modules. An invalid one changes nothing. */
 function follow (created: Promise<FastifyInstance>, config: HostConfig, { watch, publicUrl }: Arguments, { stderr }: CommandIo): () => void {
   const modules = ({ service, vac, folder }: HostConfig): string[] =>
-    [service.stream_interpreter, service.vac_interpreter, ...Object.values(vac).map(({ interpreter }) => interpreter)]
+    [service.stream_interpreter, service.vac_interpreter, service.tools, ...Object.values(vac).map(({ interpreter }) => interpreter)]
       .filter(name => name !== undefined && isModulePath(name)).map(name => resolve(folder, name!))
   let running: Promise<void> | undefined
   let isStale = false

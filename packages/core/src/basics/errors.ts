@@ -24,6 +24,13 @@ export const InvalidVacNameError = createError<[string, string, string]>('INVALI
 export const InvalidStateKeyError = createError<[number]>('INVALID_STATE_KEY',
   '`stateKey` must have 32 bytes or more; it has %s', 500)
 export const InvalidVacsError = createError<[string]>('INVALID_VACS', '%s', 500)
+export const InvalidToolsError = createError<[string]>('INVALID_TOOLS', '%s', 500)
+/** The code is that of a tool of an MCP server. Arguments: tool, every problem by its path. */
+export const InvalidArgumentsError = createError<[string, string]>('MCP_INVALID_ARGUMENTS',
+  'the arguments do not fit the input schema of %s: %s', 400)
+/** JSON cannot represent what a tool returned. Arguments: tool, the reason. */
+export const InvalidToolResultError = createError<[string, string]>('MCP_INVALID_RESULT',
+  'the result of the tool %s cannot be sent as JSON: %s', 500, { expose: true })
 export const WorkerOptionsError = createError<[string]>('WORKER_OPTIONS', '%s', 500)
 export const InterpreterModuleError = createError<[string, string]>('INTERPRETER_MODULE',
   'the interpreter %s cannot be used: %s', 500)

@@ -24,6 +24,12 @@ export function packagesFolder (): string | undefined {
   return url !== undefined && /\/core\/(?:dist|src)\/basics\/own-files\.[jt]s$/.test(url) ? new URL('../../..', url).href : undefined
 }
 
+/** Whether a file, as a URL, is of any of Polyvac's packages, and not of their tests. */
+export function isOfPackage (url: string): boolean {
+  const folder = packagesFolder()
+  return folder !== undefined && url.startsWith(folder) && /^[^/]+\/(?:src|dist)\//.test(url.slice(folder.length))
+}
+
 /** Whether a file, as a URL, is of this package, or the bundle that has it. */
 export function isOwnFile (url: string): boolean {
   const folder = packagesFolder()

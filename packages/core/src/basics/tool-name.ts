@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 
 /** The longest name of a tool that the APIs of language models accept. */
 export const MAX_TOOL_NAME = 64
+/** How the list `tools` of a VAC names another VAC: `vac:<name>`. */
+export const VAC_PREFIX = 'vac:'
 const HASH_CHARS = 8
 const FORBIDDEN = /[^A-Za-z0-9_-]/g
 /** Names had dots once, which model APIs refuse. Calls may still use them. */

@@ -34,6 +34,9 @@ export const VacConfig = Type.Object({
   memory: Type.Optional(Type.Array(Type.Record(Type.String(), MemoryEntry, { minProperties: 1, maxProperties: 1 }), {
     description: 'knowledge stores, each a one-key entry `label: { vectorstore, ... }`'
   })),
+  tools: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
+    description: 'what an agent may use: `<MCP server>`, `<MCP server>__<tool>`, a tool of `service.tools`, `vac:<name>`; default: all tools, no VACs'
+  })),
   embed: Type.Optional(Type.String({
     minLength: 1, description: 'model that embeds the documents of folders, or `auto`; absent: searches compare only words'
   })),

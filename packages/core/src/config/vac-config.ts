@@ -15,6 +15,7 @@ import { aliasesOf, mergeKeys, nodeAt } from './merge-keys.js'
 import { nearest, quoteName, vacNameProblem } from '../basics/names.js'
 import { convert, explain, toPath, valueAt, type Path } from './schema-errors.js'
 import type { ConfigOptions, FileCheck, SectionOptions, ServiceSection } from './service-section.js'
+import { VAC_PREFIX } from '../basics/tool-name.js'
 
 /** A checked configuration file. */
 export interface Config<Service = Readonly<Record<string, unknown>>> {
@@ -218,6 +219,10 @@ class Check implements FileCheck {
       if (tool !== undefined && tools.has(tool)) this.report(['vac', name, 'mcp_tool'], 'another VAC has a tool of this name')
       tools.add(tool)
       this.mustBeOneOf(entry.interpreter, interpreters, ['vac', name, 'interpreter'], 'built-in interpreter', true)
+      const others = Object.keys(vacs).filter(other => other !== name).map(other => VAC_PREFIX + other)
+      for (const [i, tool] of Array.isArray(entry.tools) ? entry.tools.entries() : []) {
+        if (String(tool).startsWith(VAC_PREFIX)) this.mustBeOneOf(tool, others, ['vac', name, 'tools', i], 'other VAC', false)
+      }
       for (const [i, stores] of Array.isArray(entry.memory) ? entry.memory.entries() : []) {
         for (const [label, store] of isRecord(stores) ? Object.entries(stores) : []) {
           if (isRecord(store)) {

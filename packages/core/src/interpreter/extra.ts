@@ -1,7 +1,9 @@
+import { unlessAborted } from '../basics/within.js'
 import type { InterpreterCallback, InterpreterExtra } from '../vac/interpreter.js'
 import type { VacConfig } from '../config/schema.js'
 import { BoundLog, silentLog, type InterpreterLog, type Log } from '../basics/log.js'
-import type { CallTool, ToolAccess } from '../vac/tools.js'
+import type { ExtraMemory, Memory } from '../vac/memory.js'
+import type { CallTool, FunctionTool, FunctionTools, ToolAccess, ToolCallResult } from '../vac/tools.js'
 import type { StepView } from '../vac/step.js'
 import type { VacCall } from '../vac/vac.js'
 
@@ -11,8 +13,8 @@ export interface OnDemand {
   readonly callback: InterpreterCallback
   /** What the reader sees of steps. */
   readonly view: StepView | undefined
-  /** Executes a call of a tool as a step of the answer. */
-  callTool<T> (server: string, tool: string, args: unknown, work: () => Promise<T>): Promise<T>
+  /** Executes a call of a tool as a step of the answer. @param server undefined for a tool of the application */
+  callTool<T> (server: string | undefined, tool: string, args: unknown, work: () => Promise<T>): Promise<T>
 }
 
 const RUN = Symbol('run')
@@ -23,22 +25,59 @@ type Held = { readonly [RUN]: OnDemand }
 const SIGNAL = { enumerable: true, configurable: true, get (this: Held) { return this[RUN].signal } }
 const CALLBACK = { enumerable: true, configurable: true, get (this: Held) { return this[RUN].callback } }
 
+const NO_TOOLS: readonly FunctionTool[] = []
+
+/** What all interpreters of a VAC have in common. */
+export interface VacAccess extends ToolAccess {
+  readonly memory?: Pick<Memory, 'search'> | undefined
+}
+
 /** The last argument of an interpreter: the caller's fields, overwritten by the reserved names. */
-export function makeExtra (call: VacCall, vac: VacConfig, tools: ToolAccess, run: OnDemand): InterpreterExtra {
+export function makeExtra (call: VacCall, vac: VacConfig, { callTool, listTools, tools, memory }: VacAccess, run: OnDemand): InterpreterExtra {
   const extra = copyOf(call.extra)
-  extra.log = call.log === undefined ? silentLog : hasChild(call.log) ? call.log : new BoundLog(call.log, {})
+  const log = call.log === undefined ? silentLog : hasChild(call.log) ? call.log : new BoundLog(call.log, {})
+  extra.log = log
   extra.vac = vac
   extra.protocol = call.protocol ?? 'code'
   extra.principal = call.principal
-  const { callTool, listTools } = tools
+  extra.conversation = call.conversation
+  extra.memory = memory && memoryFor(memory, call, log, run)
   const { principal } = call
   extra.callTool = callTool && ((...[server, tool, args, options]: Parameters<CallTool>) => run.callTool(server, tool, args, () =>
     callTool(server, tool, args, principal === undefined ? options : { signal: options?.signal, principal })))
   extra.listTools = principal !== undefined && callTool !== undefined && listTools !== undefined ? () => listTools({ principal }) : listTools
+  if (tools === undefined) extra.tools = NO_TOOLS
+  else {
+    let bound: readonly FunctionTool[] | undefined
+    Object.defineProperty(extra, 'tools', { enumerable: true, configurable: true, get: () => (bound ??= toolsFor(tools, principal, log, run)) })
+  }
   extra[RUN] = run
   Object.defineProperty(extra, 'signal', SIGNAL)
   Object.defineProperty(extra, 'callback', CALLBACK)
   return extra as unknown as InterpreterExtra
+}
+
+/** The tools of the application for the caller. */
+function toolsFor (tools: FunctionTools, principal: VacCall['principal'], log: Log, run: OnDemand): readonly FunctionTool[] {
+  return tools.list().map(definition => {
+    const { name, description = '', inputSchema } = definition
+    const call = (input: Readonly<Record<string, unknown>>, { signal = run.signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<ToolCallResult<unknown>> =>
+      run.callTool(undefined, name, input, () => tools.call(name, input, { signal, principal, log }))
+    return { ...definition, description, inputSchema: inputSchema as FunctionTool['inputSchema'], call: call as FunctionTool['call'] }
+  })
+}
+
+/** The memory for the caller. A search does not wait for one that ignores its signal. */
+function memoryFor (memory: Pick<Memory, 'search'>, { principal }: VacCall, log: Log, run: OnDemand): ExtraMemory {
+  let isLogged = false
+  const onDegraded = (reason: string): void => {
+    if (!isLogged) log.warn({ reason }, 'a part of the memory does not work')
+    isLogged = true
+  }
+  return {
+    search: async ({ query, limit, threshold, signal = run.signal }) =>
+      await unlessAborted(memory.search({ query, limit, threshold, signal, owner: principal?.owner, onDegraded }), signal)
+  }
 }
 
 /** What the reader of an interpreter's answer sees of steps, for a thread that runs the interpreter. */

@@ -18,6 +18,7 @@ import {
 } from '../basics/errors.js'
 import type { CallPlace, PlacedCall } from '../limits/call-place.js'
 import type { Interpreter, InterpreterCallback } from '../vac/interpreter.js'
+import type { Memory } from '../vac/memory.js'
 import type { VacConfig } from '../config/schema.js'
 import type { LinkedNode } from '../basics/linked-set.js'
 import type { Log } from '../basics/log.js'
@@ -35,6 +36,8 @@ export interface Run extends ToolAccess {
   readonly vac: string
   readonly config: VacConfig
   readonly interpreter: Interpreter
+  /** The knowledge base of the VAC. */
+  readonly memory?: Pick<Memory, 'search'> | undefined
   /** Default: those of `RUN_LIMITS`. */
   readonly limits?: RunLimits | undefined
   /** Called when the run begins; it refuses by throwing. It returns the function to call when the run is over. */
@@ -155,7 +158,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     return this.#call.steps
   }
 
-  callTool<T> (server: string, tool: string, args: unknown, work: () => Promise<T>): Promise<T> {
+  callTool<T> (server: string | undefined, tool: string, args: unknown, work: () => Promise<T>): Promise<T> {
     return this.#call.hasRemoteTools === true ? work() : this.#stepsOf().call(server, tool, args, work)
   }
 
@@ -212,7 +215,8 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       }
       place?.hold()
       this.#place = place
-      const extra = makeExtra(call, config, this.#observed?.toolsOf(this.#run) ?? this.#run, this)
+      const { callTool, listTools, tools } = this.#observed?.toolsOf(this.#run) ?? this.#run
+      const extra = makeExtra(call, config, { callTool, listTools, tools, memory: this.#run.memory }, this)
       const history = call.history === undefined ? [] : [...call.history]
       this.#receive(this.#step(() => interpreter(call.question, vac, history, extra)))
     } catch (err) {

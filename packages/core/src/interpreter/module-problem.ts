@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { frameProblem } from '../config/problem.js'
 import { quoteName } from '../basics/names.js'
-import { isOwnFile } from '../basics/own-files.js'
+import { isOfPackage, isOwnFile } from '../basics/own-files.js'
 
 interface Place { readonly file: string, readonly line: number, readonly column: number, readonly message: string }
 
@@ -48,10 +48,18 @@ function onCode (place: Place, source: string): Place {
 function placeInStack (stack: string, message: string): Place | undefined {
   const head = /^(file:\S+?)(?:\?\S*)?:(\d+)\n.*\n(\s*)\^/.exec(stack)
   if (head !== null) return { file: fileURLToPath(head[1]!), line: Number(head[2]), column: head[3]!.length + 1, message: message.split('\n')[0]! }
-  for (const [, url, line, column] of stack.matchAll(/(file:[^\s()]+?)(?:\?[^\s():]*)?:(\d+):(\d+)/g)) {
+  // the first frames may be those of a function of Polyvac that the module calls
+  let isCalled = true
+  for (const [, async, url, line, column] of stack.matchAll(/^ +at (async )?.*?((?:file|node):[^\s()]+?)(?:\?[^\s():]*)?:(\d+):(\d+)\)?$/gm)) {
     if (url!.includes('/node_modules/')) continue
-    // the frames from here on are those of the caller of import(): a place in Polyvac does not help
-    return isOwnFile(url!) ? undefined : { file: fileURLToPath(url!), line: Number(line), column: Number(column), message: message.split('\n')[0]! }
+    isCalled &&= async === undefined && url!.startsWith('file:')
+    if (url!.startsWith('node:')) continue
+    if (isOwnFile(url!) || isOfPackage(url!)) {
+      if (isCalled) continue
+      // the frames from here on are those of the caller of import(): a place in Polyvac does not help
+      return undefined
+    }
+    return { file: fileURLToPath(url!), line: Number(line), column: Number(column), message: message.split('\n')[0]! }
   }
   return undefined
 }

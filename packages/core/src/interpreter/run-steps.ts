@@ -88,7 +88,7 @@ export class RunSteps implements StepReading {
   }
 
   /** Calls a tool, and queues its call and its result. */
-  async call<T> (server: string, name: string, input: unknown, work: () => Promise<T>): Promise<T> {
+  async call<T> (server: string | undefined, name: string, input: unknown, work: () => Promise<T>): Promise<T> {
     const id = newCallId()
     if (this.#running.size >= this.#sink.limits.maxSteps) return await work()
     this.#running.set(id, performance.now())

@@ -4,13 +4,14 @@ import { MessageChannel } from 'node:worker_threads'
 import { InterpreterModuleError, VacBusyError, WorkerOptionsError } from '../basics/errors.js'
 import { RESERVED_EXTRA } from '../vac/interpreter.js'
 import { viewOf } from './extra.js'
-import type { FromWorker, ThreadFailure, ToolFailure, ToWorker, WorkerExport, WorkerJob } from './worker-thread.js'
+import type { FromWorker, ThreadFailure, ToolFailure, ToWorker, WorkerExport, WorkerJob, WorkerRequest } from './worker-thread.js'
 import { MAX_LOAD_MS, type Interpreters } from './module.js'
 import { isRecord } from '../basics/is-record.js'
 import { LogGate } from '../basics/log-gate.js'
 import { silentLog, type Log } from '../basics/log.js'
 import { integer, milliseconds, readOptions, withMethod, type OptionRules } from '../basics/options.js'
 import type { Interpreter } from '../vac/interpreter.js'
+import type { FunctionDefinition, FunctionTool } from '../vac/tools.js'
 import { isMissingThread } from '../basics/own-files.js'
 import { within } from '../basics/within.js'
 
@@ -90,8 +91,15 @@ export async function workerInterpreter (module: string, folder: string,
     const fields = Object.fromEntries(Object.entries(extra).filter(([key]) => !reserved.includes(key)))
     const messages = on(port1, 'message', { signal })
     let failure: { err: unknown } | undefined
-    const { protocol, principal, vac: config, callTool, listTools, log } = extra
-    const caller = { protocol, principal, hasTools: { callTool: callTool !== undefined, listTools: listTools !== undefined } }
+    const { protocol, principal, vac: config, callTool, listTools, tools, memory, conversation, log } = extra
+    const has = { callTool: callTool !== undefined, listTools: listTools !== undefined, memory: memory !== undefined, tools: definitionsOf(tools) }
+    const caller = { protocol, principal, conversation, has }
+    /** What the thread asks for. */
+    const requested = async (request: WorkerRequest): Promise<unknown> => {
+      if ('call' in request) return await callTool!(request.call[0], request.call[1], request.call[2], { signal })
+      if ('function' in request) return await tools.find(({ name }) => name === request.function)!.call(request.input, { signal })
+      return 'search' in request ? await memory!.search({ ...request.search, signal }) : await listTools!()
+    }
     const steps = viewOf(extra)
     const call = { export: name, steps, vac, config, question, history, extra: fields, ...caller, port: port2, unread }
     const done = pool.run({ module, folder, call }, { signal, transferList: [port2] }).catch((err: unknown) => {
@@ -107,11 +115,11 @@ export async function workerInterpreter (module: string, folder: string,
         } else if ('log' in message) {
           log[message.log](message.obj, message.message)
         } else if ('tool' in message) {
-          const { tool, call } = message
-          const outcome = call === undefined ? listTools?.() : callTool?.(call[0], call[1], call[2], { signal })
-          outcome?.then(
-            (result: unknown) => port1.postMessage({ tool, result } satisfies ToWorker),
-            (err: Error) => port1.postMessage({ tool, failure: toolFailure(err) } satisfies ToWorker))
+          const { tool, request } = message
+          requested(request)
+            // a memory, or a tool of the application, may return what cannot be sent
+            .then((result: unknown) => port1.postMessage({ tool, result } satisfies ToWorker))
+            .catch((err: unknown) => port1.postMessage({ tool, failure: toolFailure(err) } satisfies ToWorker))
         } else if ('failed' in message) {
           await done
           throw revive(message.failed)
@@ -146,11 +154,18 @@ function workerFile (): string {
   return new URL('./worker-thread.js', import.meta.url).href
 }
 
-function toolFailure (err: Error): ToolFailure {
-  const { message, code, signIn } = err as Partial<ToolFailure> & Error
+/** Function tools without their functions, as plain JSON: a schema of TypeBox has symbols. */
+function definitionsOf (tools: readonly FunctionTool[]): FunctionDefinition[] {
+  return tools.length === 0 ? [] : JSON.parse(JSON.stringify(tools)) as FunctionDefinition[]
+}
+
+function toolFailure (err: unknown): ToolFailure {
+  const { message, code, signIn, statusCode, expose } = (err ?? {}) as Partial<ToolFailure>
   return {
-    message,
+    message: String(message ?? err),
     ...typeof code === 'string' && { code },
+    ...typeof statusCode === 'number' && { statusCode },
+    ...typeof expose === 'boolean' && { expose },
     ...isRecord(signIn) && { signIn: { server: String(signIn.server), url: String(signIn.url) } }
   }
 }

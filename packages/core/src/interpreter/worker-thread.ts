@@ -2,12 +2,14 @@
 import type { MessagePort } from 'node:worker_threads'
 import { isForCaller, statusOf } from '../basics/create-error.js'
 import { isStep } from '../vac/chunk.js'
+import type { VacAccess } from './extra.js'
 import { loadInterpreters, type Interpreters } from './module.js'
 import { runInterpreter } from './run-interpreter.js'
 import type { Interpreter } from '../vac/interpreter.js'
 import type { VacConfig } from '../config/schema.js'
 import type { Log } from '../basics/log.js'
-import type { CallTool, ListTools, ToolAccess } from '../vac/tools.js'
+import type { MemoryQuery } from '../vac/memory.js'
+import type { CallTool, FunctionDefinition } from '../vac/tools.js'
 import type { StepView } from '../vac/step.js'
 import type { Chunk, ChatTurn, Principal, Protocol } from '../vac/vac.js'
 
@@ -25,7 +27,8 @@ export interface WorkerJob {
     readonly extra: Record<string, unknown>
     readonly protocol: Protocol
     readonly principal: Principal | undefined
-    readonly hasTools: Readonly<Record<'callTool' | 'listTools', boolean>>
+    readonly conversation: string | undefined
+    readonly has: Readonly<Record<'callTool' | 'listTools' | 'memory', boolean>> & { readonly tools: FunctionDefinition[] }
     readonly port: MessagePort
     /** Characters sent and not yet read: the thread waits on it for a slow reader, also in blocking code. */
     readonly unread: Int32Array
@@ -36,9 +39,16 @@ export interface WorkerJob {
 export type FromWorker =
   | { readonly chunk: Chunk, readonly size: number }
   | { readonly log: keyof Log, readonly obj: object, readonly message: string | undefined }
-  | { readonly tool: number, readonly call: Parameters<CallTool> | undefined }
+  | { readonly tool: number, readonly request: WorkerRequest }
   | { readonly end: true }
   | { readonly failed: ThreadFailure }
+
+/** What only the main thread can do: call a tool of a server or of the application, search the memory, list tools. */
+export type WorkerRequest =
+  | { readonly call: Parameters<CallTool> }
+  | { readonly function: string, readonly input: Readonly<Record<string, unknown>> }
+  | { readonly search: Pick<MemoryQuery, 'query' | 'limit' | 'threshold'> }
+  | { readonly list: true }
 
 /** A failure as plain data: the values of an error may not be clonable. */
 export interface ThreadFailure {
@@ -50,13 +60,15 @@ export interface ThreadFailure {
   readonly expose?: true
 }
 
-/** Messages of the main thread: the outcome of a tool call, or of a request for the list of tools. */
+/** Messages of the main thread: the outcome of a request. */
 export interface ToWorker { readonly tool: number, readonly result?: unknown, readonly failure?: ToolFailure }
 
 /** The failure of a tool as plain data, with the sign-in that a server needs. */
 export interface ToolFailure {
   readonly message: string
   readonly code?: string
+  readonly statusCode?: number
+  readonly expose?: boolean
   readonly signIn?: { readonly server: string, readonly url: string }
 }
 
@@ -79,7 +91,7 @@ export default async function work ({ module, folder, call }: WorkerJob): Promis
     vac: call.vac,
     config: call.config,
     interpreter,
-    ...remoteTools(port, call.hasTools)
+    ...remoteAccess(port, call.has)
   }, {
     question: call.question,
     history: call.history,
@@ -88,6 +100,7 @@ export default async function work ({ module, folder, call }: WorkerJob): Promis
     extra: call.extra,
     protocol: call.protocol,
     principal: call.principal,
+    conversation: call.conversation,
     log: remoteLog(port),
     // the run of the main thread sends an answer that was not streamed
     streamedOnly: true
@@ -132,7 +145,7 @@ function remoteLog (port: MessagePort): Log {
   return { trace: level('trace'), debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
 }
 
-function remoteTools (port: MessagePort, has: NonNullable<WorkerJob['call']>['hasTools']): ToolAccess {
+function remoteAccess (port: MessagePort, has: NonNullable<WorkerJob['call']>['has']): VacAccess {
   // @keyed none: the keys are numbers of the thread, for the calls of tools of one interpreter
   const pending = new Map<number, { resolve: (value: unknown) => void, reject: (err: Error) => void }>()
   let count = 0
@@ -142,13 +155,15 @@ function remoteTools (port: MessagePort, has: NonNullable<WorkerJob['call']>['ha
     if (failure === undefined) waiting?.resolve(result)
     else waiting?.reject(Object.assign(new Error(failure.message), failure))
   })
-  const send = (call: Parameters<CallTool> | undefined): Promise<unknown> => new Promise((resolve, reject) => {
-    pending.set(++count, { resolve, reject })
-    port.postMessage({ tool: count, call } satisfies FromWorker)
-  })
+  const send = async <T>(request: WorkerRequest): Promise<T> => await new Promise<unknown>((resolve, reject) => {
+    port.postMessage({ tool: ++count, request } satisfies FromWorker)
+    pending.set(count, { resolve, reject })
+  }) as T
   return {
     // a signal cannot be sent to another thread; the main thread has that of the whole call
-    callTool: has.callTool ? (server, name, args) => send([server, name, args]) as ReturnType<CallTool> : undefined,
-    listTools: has.listTools ? () => send(undefined) as ReturnType<ListTools> : undefined
+    callTool: has.callTool ? (server, name, args) => send({ call: [server, name, args] }) : undefined,
+    listTools: has.listTools ? () => send({ list: true }) : undefined,
+    tools: has.tools.length === 0 ? undefined : { list: () => has.tools, call: (name, input) => send({ function: name, input }) },
+    memory: has.memory ? { search: ({ query, limit, threshold }) => send({ search: { query, limit, threshold } }) } : undefined
   }
 }

@@ -33,6 +33,8 @@ export interface VacsOptions {
   readonly callTool?: ToolAccess['callTool']
   /** How interpreters list those tools, as `extra.listTools`: `listTools` of a gateway, for example. */
   readonly listTools?: ToolAccess['listTools']
+  /** The tools of the application, as `extra.tools` of interpreters: what `defineTools` returns. */
+  readonly tools?: ToolAccess['tools']
   /**
    * Most answers in progress at once, over all VACs and protocols; one more fails with VAC_BUSY (503). An owner may
    * have a quarter of them. It bounds the memory that slow readers hold. Default 10,000, or fewer with a small heap.
@@ -72,6 +74,7 @@ export const VACS_OPTIONS = {
   parts: optional('an object, with the names of VACs as keys', isRecord),
   callTool: callback(),
   listTools: callback(),
+  tools: optional('what defineTools() returns', value => isRecord(value) && typeof value.list === 'function' && typeof value.call === 'function'),
   maxConcurrent: integer(Math.min(MAX_ANSWERS, Math.floor(memoryBudget.limit / ANSWER_BYTES))),
   limits: optional('an object', isRecord)
 } satisfies OptionRules<VacsOptions>
@@ -130,7 +133,7 @@ class Generation {
 }
 
 function build (options: VacsOptions, places: OwnerSlots, generation: Generation): Map<string, Vac> {
-  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent, callTool, listTools, limits: runLimits = {} } =
+  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent, callTool, listTools, tools, limits: runLimits = {} } =
     readOptions(VACS_OPTIONS, options, InvalidVacsError, 'createVacs')
   const limits = readOptions(RUN_LIMITS, runLimits, InvalidVacsError, 'createVacs', 'limits.')
   const entries: Array<[string, VacConfig]> = Array.isArray(vacs)
@@ -161,7 +164,7 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     }
     // a VAC with its own stream interpreter does not answer with the shared static one
     const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
-    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, listTools, limits, admit })
+    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, listTools, tools, memory: own.memory, limits, admit })
     const takes = stream.takes ?? stream.openai
     const [streamed, asked] = [run(stream), run(ask)]
     built.set(name, {

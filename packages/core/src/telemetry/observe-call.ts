@@ -48,11 +48,14 @@ export class ObservedCall {
   }
 
   /** The tools for the interpreter. A worker thread calls them outside of the steps of its call. */
-  toolsOf ({ callTool, listTools }: ToolAccess): ToolAccess {
-    if (callTool === undefined) return { callTool, listTools }
+  toolsOf ({ callTool, listTools, tools }: ToolAccess): ToolAccess {
     return {
-      callTool: (server, tool, args, options) => this.run(() => traceTool(tool, args, () => callTool(server, tool, args, options))),
-      listTools
+      callTool: callTool && ((server, tool, args, options) => this.run(() => traceTool(tool, args, () => callTool(server, tool, args, options)))),
+      listTools,
+      tools: tools && {
+        list: () => tools.list(),
+        call: (name, input, context) => this.run(() => traceTool(name, input, () => tools.call(name, input, context)))
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 import type { InterpreterLog } from '../basics/log.js'
 import type { InterpreterStep, Step } from './step.js'
-import type { CallTool, ListTools } from './tools.js'
+import type { ExtraMemory } from './memory.js'
+import type { CallTool, FunctionTool, ListTools } from './tools.js'
 import type { ChatTurn, Principal, Progress, Protocol } from './vac.js'
 import type { VacConfig } from '../config/schema.js'
 import type { AnswerArtifact } from './schemas.js'
@@ -70,6 +71,12 @@ export interface InterpreterExtra {
   readonly callTool: CallTool | undefined
   /** Lists the tools that `callTool` can call; undefined in an application without a gateway. */
   readonly listTools: ListTools | undefined
+  /** The tools of the application; empty where it has none. */
+  readonly tools: readonly FunctionTool[]
+  /** Searches the knowledge base of the VAC for the caller; undefined where the VAC has none. */
+  readonly memory: ExtraMemory | undefined
+  /** The id of the conversation; undefined where the question is in none. */
+  readonly conversation: string | undefined
   readonly callback: InterpreterCallback
   /** What is particular to the protocol of the request, such as the parameters of a chat completion. */
   readonly request?: unknown
@@ -103,4 +110,6 @@ export interface Interpreter {
 }
 
 /** Keys of `extra` that the caller's further fields cannot overwrite. */
-export const RESERVED_EXTRA = ['signal', 'log', 'vac', 'protocol', 'principal', 'callTool', 'listTools', 'callback'] as const
+export const RESERVED_EXTRA = [
+  'signal', 'log', 'vac', 'protocol', 'principal', 'callTool', 'listTools', 'tools', 'memory', 'conversation', 'callback'
+] as const

@@ -19,6 +19,12 @@ export interface MemoryQuery {
   readonly onDegraded?: ((reason: string) => void) | undefined
 }
 
+/** The knowledge base of a VAC for the caller of an interpreter. `signal` is by default that of the call. */
+export interface ExtraMemory {
+  /** Best hits first. */
+  search (query: Omit<MemoryQuery, 'owner' | 'onDegraded'>): Promise<Hit[]>
+}
+
 /** One readable document of a knowledge base. */
 export interface MemoryDocument {
   readonly uri: string

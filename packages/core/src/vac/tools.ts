@@ -1,6 +1,8 @@
+import type { AbortSignalLike } from '../basics/light-abort.js'
+import type { Log } from '../basics/log.js'
 import type { Principal } from './vac.js'
 
-/** The tools of external MCP servers, as interpreters use them. */
+/** The tools of external MCP servers and of the application, as interpreters use them. */
 
 /** A block of a tool's result (specification of MCP, tools). Its `type` names its other fields. */
 export type ToolContent =
@@ -52,10 +54,53 @@ export interface ToolCallOptions { readonly signal?: AbortSignal | undefined }
 /** The caller of an interpreter, for whom its tools run. */
 export interface ToolCaller { readonly principal?: Principal | undefined }
 
-/** How interpreters reach external MCP tools. */
+/** A function tool as lists have it. */
+export interface FunctionDefinition {
+  readonly name: string
+  readonly description?: string | undefined
+  /** JSON Schema of an object. */
+  readonly inputSchema: object
+  /** JSON Schema of `structuredContent`. */
+  readonly outputSchema?: object | undefined
+  readonly annotations?: object | undefined
+}
+
+/** A tool that the application implements, as an interpreter uses it: an item of `extra.tools`. */
+export interface FunctionTool extends FunctionDefinition {
+  /** Empty if the tool has none. */
+  readonly description: string
+  readonly inputSchema: Readonly<Record<string, unknown>>
+  /**
+   * Calls the tool for the caller of the interpreter, as a step of the answer.
+   * @param options.signal default: `extra.signal`
+   * @throws MCP_INVALID_ARGUMENTS for an input that does not fit `inputSchema`, and what the tool throws
+   */
+  readonly call: <Structured = Readonly<Record<string, unknown>>> (
+    input: Readonly<Record<string, unknown>>, options?: ToolCallOptions
+  ) => Promise<ToolCallResult<Structured>>
+}
+
+/** Who calls a function tool. */
+export interface FunctionContext {
+  readonly signal: AbortSignalLike
+  readonly principal: Principal | undefined
+  readonly log: Log
+}
+
+/** The tools that an application implements: what `defineTools` returns. */
+export interface FunctionTools {
+  /** All of them, in a fixed order. */
+  list (): readonly FunctionDefinition[]
+  /** @throws MCP_INVALID_ARGUMENTS, and what the tool throws */
+  call (name: string, input: Readonly<Record<string, unknown>>, context: FunctionContext): Promise<ToolCallResult<unknown>>
+}
+
+/** How interpreters reach tools. */
 export interface ToolAccess {
   /** `extra.callTool` of interpreters. */
   readonly callTool?: ((server: string, tool: string, args: Readonly<Record<string, unknown>>, options?: ToolCallOptions & ToolCaller) => Promise<ToolCallResult<unknown>>) | undefined
   /** `extra.listTools` of interpreters. */
   readonly listTools?: ((options?: ToolCaller) => ReturnType<ListTools>) | undefined
+  /** `extra.tools` of interpreters. */
+  readonly tools?: FunctionTools | undefined
 }

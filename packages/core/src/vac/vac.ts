@@ -44,6 +44,8 @@ export interface VacCall {
   readonly history?: readonly ChatTurn[] | undefined
   /** The caller's further fields. The interpreter gets them in its last argument, except the reserved names. */
   readonly extra?: Readonly<Record<string, unknown>> | undefined
+  /** The id of the conversation of the question, as `extra.conversation`. */
+  readonly conversation?: string | undefined
   /** Aborts the interpreter: the caller disconnected or canceled, or the service closes. Any AbortSignal fits. */
   readonly signal?: AbortSignalLike | undefined
   /** Total time for the interpreter in ms; then it is aborted with VAC_TIMEOUT. Default: no limit. */

@@ -62,7 +62,7 @@ async function converse (
   const { signal, log, principal, place, task } = context
   const { question, history: sent, extra: { conversation_id: named, ...given } } = questionOf(args)
   const conversation = task?.contextId ?? String(named)
-  const extra = turn === undefined ? given : { ...given, taskId: task?.id, attempt: task?.attempt, conversation }
+  const extra = turn === undefined ? given : { ...given, taskId: task?.id, attempt: task?.attempt }
   const history = (await turn?.history())?.turns ?? sent
   const timeoutMs = timeoutOf(skill, args, defaultMs)
   const progress = new VacProgress(context)
@@ -73,7 +73,7 @@ async function converse (
   }
   const onStep = (step: Step): void => { takeStep(step)?.catch(() => {}) }
   const steps = stepsOf(skill.vac, context) ?? turn?.steps
-  const call = { extra, signal, timeoutMs, log, principal, onProgress, onStep, steps, protocol: 'mcp' as const, place }
+  const call = { extra, conversation: turn === undefined ? undefined : conversation, signal, timeoutMs, log, principal, onProgress, onStep, steps, protocol: 'mcp' as const, place }
   const run = skill.kind === 'stream' ? streamer(skill, progress, takeStep, record) : async (call: PlacedCall) => record.answered(await skill.vac.ask(call))
   let turns: readonly ChatTurn[] = readTurns(context)
   for (;;) {

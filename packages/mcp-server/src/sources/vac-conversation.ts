@@ -1,7 +1,7 @@
 import { isAnswer, isStep, type Answer, type BegunTurn, type RunCaller, type Runs, type StepView } from '@polyvac/core'
-import type { Skill } from '@polyvac/core/plugin'
+import { InvalidArgumentsError, type Skill } from '@polyvac/core/plugin'
 import { randomUUID } from 'node:crypto'
-import { InvalidArgumentsError, RunsNotConfiguredError } from '../errors.js'
+import { RunsNotConfiguredError } from '../errors.js'
 import type { CallContext } from '../tool-source.js'
 import type { VacProgress } from './vac-progress.js'
 

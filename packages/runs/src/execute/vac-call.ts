@@ -30,7 +30,8 @@ export async function vacCallOf (run: Run, { vacs, tasks, timeoutMs }: CallOptio
     question: reply?.content ?? question,
     // the turns of this task are in the stored ones, too
     history: stored?.turns ?? [...sent, ...inContext, ...turns],
-    extra: Object.assign(extra, { taskId: task.id, attempt, conversation: contextOf(task) },
+    conversation: contextOf(task),
+    extra: Object.assign(extra, { taskId: task.id, attempt },
       message?.id === undefined ? undefined : messageExtra(task, message)),
     signal: stop,
     steps: shownSteps(task) ?? turn.steps,

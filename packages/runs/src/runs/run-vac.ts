@@ -77,7 +77,8 @@ async function answerOf (task: TaskRecord, context: TaskContext, { options, vac:
   const call: PlacedCall = {
     question: reply?.content ?? question,
     history: earlier,
-    extra: { ...extra, runId: task.id, attempt: context.attempt, conversation: contextOf(task) },
+    extra: { ...extra, runId: task.id, attempt: context.attempt },
+    conversation: contextOf(task),
     signal: context.stop,
     timeoutMs,
     log,

@@ -41,14 +41,14 @@ export async function toAsked (request: AskRequest, { version, ...options }: AiS
   const takes = vac.takes ?? []
   const input = readInput(body, takes)
   const { question, history, files, isAgain, isWhole, reply } = input
-  const { id, messages, message: _message, prompt: _prompt, trigger, messageId, ...fields } = body
+  const { id, messages, message: _message, prompt: _prompt, trigger, messageId, tools, ...fields } = body as ChatBody & { readonly tools?: unknown }
   const extra: Readonly<Record<string, unknown>> = fields
   const chat = id == null || id === '' ? undefined : id
   const isKept = keepsRuns && extra.store !== false && (chat !== undefined || messages != null)
   const previous = keepsRuns ? await waitingRun(request, vac, chat, input) : undefined
   const notes = await notesOf(request, vac, { chat, input, previous })
   const turn = randomUUID()
-  const callsTools = takes.includes('tools') && extra.tools != null
+  const callsTools = takes.includes('tools') && tools != null
   const head: MessageHead = { id: notes?.message ?? input.message ?? turn, turn, goesOn: (notes?.message ?? input.message) !== undefined, reply: notes?.reply ?? (keepsRuns ? undefined : reply), vac: vac.name, callsTools }
   return {
     vac,
@@ -57,7 +57,7 @@ export async function toAsked (request: AskRequest, { version, ...options }: AiS
     ...files.length > 0 && { files: files.map(turnFile) },
     extra: {
       ...extra,
-      request: { trigger: trigger ?? 'submit-message', message_id: messageId ?? undefined, ...takes.length > 0 && { messages: messages ?? undefined } },
+      request: { trigger: trigger ?? 'submit-message', message_id: messageId ?? undefined, ...takes.length > 0 && { messages: messages ?? undefined }, ...tools != null && { tools } },
       files: files.length > 0 ? files : undefined
     },
     steps: true,

@@ -1,4 +1,4 @@
-import { InvalidResultError } from '../errors.js'
+import { InvalidToolResultError } from '../basics/errors.js'
 
 /** @throws MCP_INVALID_RESULT for a value that is nested too deep, is circular or has a bigint */
 export function resultJson (tool: string, value: unknown): string {
@@ -11,5 +11,5 @@ export function resultJson (tool: string, value: unknown): string {
 
 export function invalidResult (tool: string, err: unknown): Error {
   const reason = err instanceof RangeError ? 'it is nested too deep' : String((err as Error).message).split('\n', 1)[0] ?? ''
-  return new InvalidResultError(JSON.stringify(tool), reason)
+  return new InvalidToolResultError(JSON.stringify(tool), reason)
 }

@@ -1,7 +1,7 @@
-import { isRecord } from '@polyvac/core/plugin'
-import { JsonSchema } from '@polyvac/core/json-schema'
 import type { Static, TSchema } from '@sinclair/typebox'
-import { McpServerOptionsError } from '../errors.js'
+import { InvalidToolsError } from '../basics/errors.js'
+import { isRecord } from '../basics/is-record.js'
+import { JsonSchema } from '../json-schema/index.js'
 
 /**
  * A schema of zod 4.2 or newer, or of any other library with Standard Schema and Standard JSON Schema
@@ -51,10 +51,10 @@ export interface CompiledSchema {
   readonly check: (value: unknown, root: string) => Outcome | Promise<Outcome>
 }
 
-/** @throws MCP_SERVER_OPTIONS for a value that is not a schema, with the remedy */
+/** @throws INVALID_TOOLS for a value that is not a schema, with the remedy */
 export function compileSchema (schema: unknown, side: 'input' | 'output', tool: string): CompiledSchema {
   const refuse = (problem: string): never => {
-    throw new McpServerOptionsError(`the ${side}Schema of the tool ${tool} ${problem}`)
+    throw new InvalidToolsError(`the ${side}Schema of the tool ${tool} ${problem}`)
   }
   const standard: unknown = Object(schema)['~standard']
   if (!isRecord(standard)) {
