@@ -186,7 +186,7 @@ export const remedies = {
   AGENT_INVALID_OPTION: { seen: 'start', means: 'An option of `agentInterpreter()` has the wrong type or value.', remedy: 'The message names the option and what it takes.' },
   AGENT_NOTHING_TO_ANSWER_WITH: { seen: 'log', means: 'The interpreter `agent` has neither a model server nor a memory.', remedy: 'Set `openai.base_url` and `model` in the VAC, or `OPENAI_BASE_URL`; or give the VAC a `memory`.' },
   AGENT_NO_ANSWER: { seen: 'log', means: 'The model called tools in each of its steps, and wrote no answer.', remedy: 'Raise `max_steps` of the VAC, or ask for less at once.' },
-  AGENT_TOOL_NAMES_CLASH: { seen: 'log', means: 'A model would see two tools with one name.', remedy: 'Rename one of the tools, or leave it out of `tools` of the VAC.' },
+  AGENT_TOOLS: { seen: 'log', means: 'A model would see two tools with one name.', remedy: 'Rename one of the tools, or leave it out of `tools` of the VAC.' },
   DOCUMENTS_MODEL_NOT_FOUND: { seen: 'log', means: 'The `openai` interpreter has no model server.', remedy: 'Set `openai.base_url` and `model` in the VAC, or `OPENAI_BASE_URL`.' },
   DOCUMENTS_MODEL_REDIRECT: { seen: 'log', means: 'A model server answers with a redirect, which is not followed: the request has the question, passages and the key. `documents` answers without the model.', remedy: 'Set `openai.base_url` to the URL at which the redirects end; the message names its origin.' },
   DOCUMENTS_MODEL_SDK_MISSING: { seen: 'log', means: 'A VAC has a model, and the optional packages that call it are not installed. `documents` answers without the model.', remedy: 'Run `npm install ai@6 @ai-sdk/openai-compatible@2`.' },

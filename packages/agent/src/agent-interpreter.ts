@@ -12,7 +12,7 @@ import { Passages } from './passages.js'
 /** Calls of the model for one answer, where nothing else is set. */
 const MAX_STEPS = 8
 
-type Options = ReturnType<typeof readAgentOptions>
+type Options = Omit<ReturnType<typeof readAgentOptions>, 'memory'> & { readonly memory: Memory | undefined }
 
 /**
  * An agent without code: a language model that reads the documents of its VAC, calls the tools of MCP servers and asks
@@ -30,7 +30,7 @@ export function agentInterpreter (options: AgentOptions = {}): Interpreter {
   const read = readAgentOptions(options)
   const agent: Interpreter = async function * (question: string, name: string, history: ChatTurn[], extra: InterpreterExtra): AsyncGenerator<InterpreterChunk, void> {
     const { signal, vac } = extra
-    const memory = read.memory
+    const memory: Memory | undefined = read.memory ?? extra.memory
     const server = await findModel(vac, { ownPort: read.ownPort, signal })
     if ('reason' in server) {
       if (memory === undefined) throw new NothingToAnswerWithError(server.reason)
@@ -40,7 +40,7 @@ export function agentInterpreter (options: AgentOptions = {}): Interpreter {
     try {
       const opened = await openModel(server, extra.principal?.owner)
       try {
-        yield * answer(read, opened, server.model, question, history, extra)
+        yield * answer({ ...read, memory }, opened, server.model, question, history, extra)
       } finally {
         opened.release()
       }

@@ -1,4 +1,4 @@
 // The public API of @polyvac/agent: every export here is public and follows semantic versioning.
 export { agentInterpreter } from './agent-interpreter.js'
 export type { AgentOptions } from './options.js'
-export { AgentOptionError, NoAnswerError, NothingToAnswerWithError, ToolNamesClashError } from './errors.js'
+export { AgentOptionError, NoAnswerError, NothingToAnswerWithError, ToolsError } from './errors.js'

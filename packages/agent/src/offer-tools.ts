@@ -1,13 +1,14 @@
-import type { InterpreterExtra, ListedTool } from '@polyvac/core'
-import { InvalidRequestError, isRecord, serverToolName, toolName } from '@polyvac/core/plugin'
+import type { FunctionTool, InterpreterExtra, ToolCallResult } from '@polyvac/core'
+import { InvalidRequestError, isRecord, selectTools, toolName, type SelectedTool } from '@polyvac/core/plugin'
 import type { ToolSet } from 'ai'
-import { ToolNamesClashError } from './errors.js'
+import { ToolsError } from './errors.js'
 import { markedData } from './marked-data.js'
 import type { Passages } from './passages.js'
 import { toolText } from './tool-text.js'
 
 type Json = Readonly<Record<string, unknown>>
 type Sdk = typeof import('ai')
+type Chosen = SelectedTool<FunctionTool>
 
 export const ASK_USER = 'ask_user'
 export const SEARCH_DOCUMENTS = 'search_documents'
@@ -15,76 +16,79 @@ export const SEARCH_DOCUMENTS = 'search_documents'
 /** The tools of one answer. */
 export interface OfferedTools {
   readonly tools: ToolSet
-  /** Those whose calls are steps by themselves: `extra.callTool` makes them. */
+  /** Those whose calls are steps by themselves, since `extra` makes them. */
   readonly reported: ReadonlySet<string>
   /** Those of the caller: a call of one ends the answer. Their names by those for the model. */
   readonly ofCaller: ReadonlyMap<string, string>
 }
 
 /**
- * The tools for a model: those of MCP servers, the search of the documents, the question to the user, and those that
- * the caller brought. A failed call is a result that the model reads, so that it can correct its arguments.
- * @throws AGENT_TOOL_NAMES_CLASH
+ * The tools for a model: those that the VAC's list `tools` chooses, the search of the documents, the question to the
+ * user, and those that the caller brought. A failed call is a result that the model reads, so that it can correct its
+ * arguments. @throws AGENT_TOOLS; BAD_REQUEST for a tool of the caller with the name of another one
  */
 export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: Passages | undefined): Promise<OfferedTools> {
   const tools: ToolSet = {}
-  // @keyed none: the names of the tools, for one answer; the tools of the servers and of the request
-  const names = new Map<string, string>()
-  const claim = (name: string, what: string): void => {
-    const other = names.get(name)
-    if (other !== undefined) throw new ToolNamesClashError(name, other, what)
-    names.set(name, what)
-  }
   const reported = new Set<string>()
-  for (const tool of await listTools(extra)) {
-    const name = serverToolName(tool.server, tool.name)
-    claim(name, `the tool ${tool.name} of the MCP server ${tool.server}`)
-    reported.add(name)
-    tools[name] = sdk.dynamicTool({ description: tool.description, inputSchema: sdk.jsonSchema(tool.inputSchema), execute: async input => await callTool(extra, tool, name, input) })
+  for (const chosen of await chosenTools(extra)) {
+    const { description, inputSchema } = toolOf(chosen)
+    reported.add(chosen.name)
+    tools[chosen.name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(inputSchema), execute: async input => await callTool(extra, chosen, isRecord(input) ? input : {}) })
   }
-  if (passages !== undefined) {
-    claim(SEARCH_DOCUMENTS, 'the search of the documents')
-    tools[SEARCH_DOCUMENTS] = sdk.dynamicTool({
-      description: 'Search the documents. Gives numbered passages, which you cite by their numbers.',
-      inputSchema: sdk.jsonSchema({ type: 'object', properties: { query: { type: 'string', description: 'words of the text that is looked for' } }, required: ['query'], additionalProperties: false }),
-      execute: async input => await passages.search(String((input as Json).query))
+  const own: ToolSet = {
+    ...passages !== undefined && {
+      [SEARCH_DOCUMENTS]: sdk.dynamicTool({
+        description: 'Search the documents. Gives numbered passages, which you cite by their numbers.',
+        inputSchema: sdk.jsonSchema({ type: 'object', properties: { query: { type: 'string', description: 'words of the text that is looked for' } }, required: ['query'], additionalProperties: false }),
+        execute: async input => await passages.search(String((input as Json).query))
+      })
+    },
+    [ASK_USER]: sdk.dynamicTool({
+      description: 'Ask the user for what only the user knows. The reply comes as the next message.',
+      inputSchema: sdk.jsonSchema({ type: 'object', properties: { question: { type: 'string' } }, required: ['question'], additionalProperties: false }),
+      execute: undefined as never
     })
   }
-  claim(ASK_USER, 'the question to the user')
-  tools[ASK_USER] = sdk.dynamicTool({
-    description: 'Ask the user for what only the user knows. The reply comes as the next message.',
-    inputSchema: sdk.jsonSchema({ type: 'object', properties: { question: { type: 'string' } }, required: ['question'], additionalProperties: false }),
-    execute: undefined as never
-  })
-  // @keyed none: the same
+  const taken = Object.keys(own).find(name => Object.hasOwn(tools, name))
+  if (taken !== undefined) throw new ToolsError(`a tool is named ${JSON.stringify(taken)}, as one of the agent is; rename it`)
+  Object.assign(tools, own)
+  // @keyed none: the tools of one request
   const ofCaller = new Map<string, string>()
   for (const { name: given, description, schema } of toolsOfCaller(extra)) {
     const name = toolName(given)
-    const other = names.get(name)
-    if (other !== undefined) throw new InvalidRequestError([{ path: 'body/tools', message: `has a tool named ${given}, which is ${other} here; rename it` }])
-    names.set(name, 'another tool of the request')
+    if (Object.hasOwn(tools, name)) throw new InvalidRequestError([{ path: 'body/tools', message: `has a tool named ${given}, as another one is named; rename it` }])
     ofCaller.set(name, given)
     tools[name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(schema), execute: undefined as never })
   }
   return { tools, reported, ofCaller }
 }
 
-/** The tools of MCP servers that the VAC's list `tools` names: a server, or `<server>__<tool>`. Without a list: all. */
-async function listTools ({ vac, listTools }: InterpreterExtra): Promise<readonly ListedTool[]> {
+async function chosenTools ({ vac, tools, listTools, log }: InterpreterExtra): Promise<readonly Chosen[]> {
   const listed = await listTools?.() ?? []
-  const { tools: wanted } = vac
-  if (!Array.isArray(wanted)) return listed
-  return listed.filter(({ server, name }) => wanted.includes(server) || wanted.includes(`${server}__${name}`))
+  const { tools: chosen, problems } = selectTools(Array.isArray(vac.tools) ? vac.tools : undefined, { listed, functions: tools, vacs: [], remote: [] })
+  const clash = problems.find(({ entry }) => entry === undefined)
+  if (clash !== undefined) throw new ToolsError(clash.message)
+  // the configuration was checked at the start: a server may not answer now
+  if (problems.length > 0) log.debug({ problems }, 'tools of the list are not there')
+  return chosen
 }
 
-async function callTool ({ callTool, signal, log }: InterpreterExtra, { server, name }: ListedTool, offered: string, input: unknown): Promise<string> {
+function toolOf (chosen: Chosen): { readonly description: string, readonly inputSchema: Json } {
+  if (chosen.kind === 'server' || chosen.kind === 'function') return chosen.tool
+  throw new ToolsError(`${chosen.name} has another kind than those of servers and of the application`)
+}
+
+async function callTool ({ callTool, signal, log }: InterpreterExtra, chosen: Chosen, input: Json): Promise<string> {
   try {
-    return markedData(offered, toolText(await callTool!(server, name, isRecord(input) ? input : {}, { signal })))
+    const result = chosen.kind === 'function'
+      ? await chosen.tool.call(input, { signal })
+      : chosen.kind === 'server' ? await callTool!(chosen.tool.server, chosen.tool.name, input, { signal }) : undefined
+    return markedData(chosen.name, toolText(result as ToolCallResult<unknown>))
   } catch (err) {
     signal.throwIfAborted()
-    log.warn({ server, tool: name, err }, 'a tool failed; the model gets the failure as its result')
+    log.warn({ tool: chosen.name, err }, 'a tool failed; the model gets the failure as its result')
     const { message, expose, code } = err as { message?: string, expose?: boolean, code?: string }
-    return markedData(offered, `The call failed: ${expose === true || code !== undefined ? message ?? code ?? '' : 'the tool has an error'}`)
+    return markedData(chosen.name, `The call failed: ${expose === true || code !== undefined ? message ?? code ?? '' : 'the tool has an error'}`)
   }
 }
 

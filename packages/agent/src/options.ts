@@ -6,7 +6,7 @@ import { AgentOptionError } from './errors.js'
 export interface AgentOptions {
   /** What the agent is and how it answers. Default: the text `instructions` of the VAC's entry. */
   readonly instructions?: string | undefined
-  /** Documents: the passages for the question are there before the model begins, and it can search for more. */
+  /** Documents: passages come with the question, and the model can search for more. Default: those of the VAC. */
   readonly memory?: Memory | undefined
   /** Passages for a question. Default 6. */
   readonly k?: number | undefined

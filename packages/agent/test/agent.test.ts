@@ -68,6 +68,17 @@ test('the list `tools` of a VAC states which tools its model has', async t => {
   }
 })
 
+test('a model calls functions of the application, and reads the documents of the VAC', async t => {
+  const { vac, requests } = await fakeModel(t, [{ calls: [{ name: 'add', args: { a: 1, b: 2 } }] }, { says: 'Three, and tea [1].' }])
+  const add = { name: 'add', description: 'Add', inputSchema: { type: 'object' }, call: async ({ a, b }: { a: number, b: number }) => ({ content: [{ type: 'text', text: String(a + b) }] }) }
+  const { final } = await ask(agentInterpreter(), 'Add one and two to the tea', { vac, tools: [add], memory })
+  t.equal(final.answer, 'Three, and tea [1].')
+  t.equal(final.source_documents.length, 1)
+  t.match(requests[1]!.messages.at(-1)!.content, /\n3\n/)
+  const clash = await fakeModel(t, [])
+  await t.rejects(ask(agentInterpreter(), 'x', { vac: clash.vac, tools: [{ ...add, name: 'ask_user' }] }), { code: 'AGENT_TOOLS', message: /"ask_user"/ })
+})
+
 test('what a model does wrong is a result that it reads', async t => {
   const { vac, requests } = await fakeModel(t, [
     { calls: [{ name: 'kitchen__brew', args: '{"drink":' }] },
@@ -106,7 +117,7 @@ test('a model asks the user, and calls the tools that the request brought', asyn
     t.match((await ask(agentInterpreter(), 'Paint', { vac: painting.vac, request: { tools: [tool] } })).final, { answer: '', tool_calls: [{ id: 'call_1_0', name: 'paint', input: { colour: 'red' } }] })
   }
   const { vac } = await fakeModel(t, [])
-  await t.rejects(ask(agentInterpreter(), 'x', { vac, ...kitchen(), request: { tools: [{ name: 'kitchen__brew', parameters: {} }] } }), { code: 'BAD_REQUEST', message: /body\/tools: has a tool named kitchen__brew, which is the tool brew of the MCP server kitchen here/ })
+  await t.rejects(ask(agentInterpreter(), 'x', { vac, ...kitchen(), request: { tools: [{ name: 'kitchen__brew', parameters: {} }] } }), { code: 'BAD_REQUEST', message: /body\/tools: has a tool named kitchen__brew, as another one is named/ })
 })
 
 test('thoughts are not text', async t => {
