@@ -1,5 +1,6 @@
 import { deadlineSignal, isRecord, unlessAborted } from '@polyvac/core/plugin'
 import type { SecurityScheme } from '../card/agent-card.js'
+import { RemoteAgentUnauthorizedError } from '../errors.js'
 import { HttpFailure } from '../http/failures.js'
 import type { AgentRequests, AgentResponse } from '../http/requests.js'
 
@@ -64,6 +65,7 @@ export class ClientToken {
       this.#token = { value: body.access_token, until: Date.now() + seconds * 1_000 * USED_LIFE }
       return body.access_token
     } catch (err) {
+      if (err instanceof RemoteAgentUnauthorizedError) throw err
       throw Object.assign(this.#options.refuse(err instanceof HttpFailure ? `the token endpoint: ${err.message}` : 'no token could be requested'), { cause: err })
     } finally {
       deadline.end()

@@ -88,7 +88,6 @@ export class CardSource {
   async #request (): Promise<Kept> {
     const { name, url } = this.#options
     const kept = this.#kept
-    let problem: Error | undefined
     const addresses = new Map([...kept === undefined ? [] : [kept.address], ...cardAddresses(url)].map(address => [address.href, address]))
     for (const address of addresses.values()) {
       const deadline = deadlineSignal(CARD_MS)
@@ -101,7 +100,6 @@ export class CardSource {
         }
         const card = await this.#readBody(response)
         if (card !== undefined) return { ...this.#usable(card), address, validators: validatorsOf(response), freshUntil }
-        problem ??= new RemoteAgentCardError(name, 'no address of its entry has one', 'give the address of the card as `url`')
       } catch (err) {
         // an agent that does not answer at one address does not at another
         if (isCoded(err)) throw err
@@ -110,7 +108,7 @@ export class CardSource {
         deadline.end()
       }
     }
-    throw problem!
+    throw new RemoteAgentCardError(name, 'no address of its entry has one', 'give the address of the card as `url`')
   }
 
   async #send (address: URL, validators: Kept['validators'], signal: AbortSignal): Promise<AgentResponse> {

@@ -3,8 +3,10 @@ import type { RemoteArtifact, RemoteEvent, RemoteMessage, RemotePart, RemoteStat
 
 /** Most that an answer keeps of its artifacts, in characters. */
 export const MAX_KEPT_CHARS = 64 * 1024 * 1024
-/** Most artifacts and parts of them that an answer keeps. */
-export const MAX_KEPT_PARTS = 20_000
+/** Most parts, besides text, that an answer keeps. */
+export const MAX_KEPT_PARTS = 10_000
+/** Most artifacts of an answer: their texts are joined again where one of them changes. */
+export const MAX_KEPT_ARTIFACTS = 1_000
 const BETWEEN = '\n\n'
 
 /** An answer with more than a client keeps. */
@@ -33,7 +35,7 @@ export class RemoteAnswer {
   /** The message that is the whole answer, without a task. */
   reply: RemoteMessage | undefined
   // @keyed id of an artifact, which an agent chose | holds: its text and parts | whose: the answer of one call |
-  //   bound: MAX_KEPT_PARTS and MAX_KEPT_CHARS | share: none, it is of one call | test:
+  //   bound: MAX_KEPT_ARTIFACTS, MAX_KEPT_PARTS and MAX_KEPT_CHARS | share: none, it is of one call | test:
   //   packages/a2a-client/test/answers.test.ts: an answer that does not end is refused
   #artifacts = new Map<string, Kept>()
   #history: readonly RemoteMessage[] = []
@@ -130,7 +132,7 @@ export class RemoteAnswer {
       kept = { id, name, description, text: '', parts: [] }
       this.#artifacts.set(id, kept)
       this.#last = kept
-      this.#count++
+      if (this.#artifacts.size > MAX_KEPT_ARTIFACTS) throw new ExcessiveAnswer(`more than ${MAX_KEPT_ARTIFACTS} artifacts`)
     } else if (!append) {
       this.#chars -= kept.text.length + sizeOf(kept.parts)
       this.#count -= kept.parts.length
@@ -168,7 +170,8 @@ export function textOf (parts: readonly RemotePart[]): string {
 function isExtra ({ kind }: RemotePart): boolean { return kind !== 'text' }
 
 function sizeOf (parts: readonly RemotePart[]): number {
-  return parts.reduce((sum, part) => sum + (part.kind === 'text' ? part.text.length
+  return parts.reduce((sum, part) => sum + (part.kind === 'text'
+    ? part.text.length
     : part.kind === 'file' ? part.bytes?.length ?? part.url?.length ?? 0 : jsonSize(part.data)), 0)
 }
 

@@ -113,6 +113,7 @@ class Received implements AgentResponse {
   }
 
   async * events (): AsyncGenerator<string, void> {
+    // @keyed none: the events of one chunk of a response, in order; MAX_RESPONSE_BYTES
     const ready: string[] = []
     let excess = false
     const decoder = new StringDecoder('utf8')

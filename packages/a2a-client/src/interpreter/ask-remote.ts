@@ -4,8 +4,9 @@ import type { Connection } from '../client/connection.js'
 import { cancelTask, followTask, type Followed } from '../client/follow-task.js'
 import { ExcessiveAnswer, RemoteAnswer } from '../client/remote-answer.js'
 import { RemoteAgentFailedError, RemoteAgentLoopError } from '../errors.js'
-import type { OutgoingMessage, RemotePart } from '../protocol/types.js'
-import { isInterrupted } from '../protocol/types.js'
+import { readTask } from '../protocol/read-event.js'
+import { isInterrupted, type OutgoingMessage, type RemotePart } from '../protocol/types.js'
+import { taskParams } from '../protocol/write-message.js'
 import { historyPart, partsOf } from './outgoing-parts.js'
 import { digestOf, keyOf, type RemoteTaskRecord, type RemoteTasks } from './remote-tasks.js'
 
@@ -98,6 +99,7 @@ async function startOf (asked: Asked, { messageId, asked: digest }: Ids, known: 
   const { name, skill, connection, tasks, question, history, extra } = asked
   if (known?.taskId !== undefined && known.digest === digest) return { taskId: known.taskId }
   const isReply = known?.taskId !== undefined && known.state !== undefined && isInterrupted(known.state)
+  if (isReply && known.state === 'auth-required' && await hasGoneOn(asked, known.taskId)) return { taskId: known.taskId }
   const metadata = metadataOf(extra)
   const hops = typeof metadata[HOPS] === 'number' ? metadata[HOPS] : 0
   if (hops >= MAX_HOPS) throw new RemoteAgentLoopError(name, `the message has passed ${hops} agents, and ${MAX_HOPS} is the most; look for agents that ask each other`)
@@ -113,6 +115,18 @@ async function startOf (asked: Asked, { messageId, asked: digest }: Ids, known: 
     metadata: { ...isReply ? metadata : {}, ...skill !== undefined && { skillId: skill }, [HOPS]: hops + 1 }
   }
   return { message }
+}
+
+/** Whether a task that waited for an authorization goes on: an agent may notice by itself that it has one. */
+async function hasGoneOn ({ connection, signal, extra }: Asked, taskId: string): Promise<boolean> {
+  try {
+    const task = readTask(await connection.call('get', taskParams(taskId, connection.usable.target.tenant), signal))
+    return task !== undefined && !isInterrupted(task.state)
+  } catch (err) {
+    signal.throwIfAborted()
+    extra.log.debug({ err, taskId }, 'a task that waits could not be read')
+    return false
+  }
 }
 
 /** The metadata of the message of the caller, without what names something here. */

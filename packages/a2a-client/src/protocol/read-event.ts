@@ -1,9 +1,8 @@
 import { isRecord } from '@polyvac/core/plugin'
 import { STATES, type RemoteArtifact, type RemoteEvent, type RemoteMessage, type RemotePart, type RemoteState, type RemoteStatus, type RemoteTask } from './types.js'
 
-/** Parts of a message or artifact, and artifacts of a task, that are read; further ones are left out. */
+/** Parts of a message or artifact, and messages of a history, that are read; further ones are left out. */
 export const MAX_PARTS = 10_000
-export const MAX_REMOTE_ARTIFACTS = 1_000
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -38,7 +37,7 @@ export function readTask (given: unknown): RemoteTask | undefined {
     id,
     contextId: textOf(contextId),
     ...statusOf(status),
-    artifacts: list(artifacts).slice(0, MAX_REMOTE_ARTIFACTS).map(artifactOf),
+    artifacts: list(artifacts).map(artifactOf),
     history: list(history).slice(-MAX_PARTS).map(messageOf)
   }
 }
