@@ -83,7 +83,7 @@ function open (agent: RemoteAgent, { ownOrigins = [], resolve, tasks }: RemoteAg
       deadline.end()
     }
   }
-  interpreter.takes = ['files']
+  interpreter.takes = ['images', 'audio', 'files']
   return { name, source, requests, interpreter }
 }
 

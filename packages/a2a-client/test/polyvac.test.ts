@@ -185,6 +185,27 @@ test('a durable run over the engine: cancelling it cancels the remote task', asy
   t.strictSame(canceled, ['task-1'])
 })
 
+test('files and data of the caller go to the agent, and earlier turns as data where it takes them', async t => {
+  const raw = await rawAgent(t, ({ id }, response) => stream(response, id, [{ message: { messageId: '1', role: 'ROLE_AGENT', parts: [{ text: 'Yes.' }] } }]), { defaultInputModes: ['text/plain', 'application/json'] })
+  const extra = { files: [{ filename: 'a.png', media_type: 'image/png', bytes: 'AAAA' }, { url: 'https://a.example/b' }, {}], data: [{ a: 1 }] }
+  const history = [{ role: 'user' as const, content: 'x'.repeat(32_001) }, { role: 'assistant' as const, content: 'earlier' }]
+  await open(t, raw.origin).vac.ask({ question: 'hi', extra, history })
+  t.strictSame(raw.calls()[0]!.params.message.parts, [
+    { text: 'hi' }, { raw: 'AAAA', filename: 'a.png', mediaType: 'image/png' }, { url: 'https://a.example/b' }, { data: { a: 1 } }, { data: { chat_history: [{ role: 'assistant', content: 'earlier' }] } }
+  ])
+})
+
+test('the ids of messages of two owners differ, also where a caller names the run', async t => {
+  const raw = await rawAgent(t, ({ id }, response) => stream(response, id, [{ message: { messageId: '1', role: 'ROLE_AGENT', parts: [{ text: 'Yes.' }] } }]))
+  const { vac } = open(t, raw.origin)
+  for (const owner of ['alice', 'bob', 'alice']) await vac.ask({ question: 'hi', principal: { owner }, extra: { runId: 'r1' } })
+  const [alice, bob, again] = raw.calls().map(({ params }) => params.message.messageId)
+  t.not(alice, bob)
+  t.equal(alice, again)
+  await vac.ask({ question: 'hi', extra: { runId: 'x'.repeat(10_000) } })
+  t.ok(raw.calls().at(-1)!.params.message.messageId.length < 100)
+})
+
 test('a message that has passed eight agents is refused', async t => {
   const url = await service(t, documents)
   const { vac } = open(t, url)

@@ -87,6 +87,7 @@ for (const { name, version, binding } of SERVERS) {
     const message = { id: 'x', metadata: { form: 7, skillId: 'vac_stream_peer' } }
     const told = await vac.ask({ question: 'Bern', history: [{ role: 'user', content: 'ask' }, { role: 'assistant', content: 'Which city?' }], extra: { ...extra, message } })
     t.equal(told.answer, 'You said: Bern')
+    t.equal(peer.messages.length, 2)
     const [first, second] = peer.messages
     t.match(first, { messageId: /^run-1-/ })
     t.match(second, { messageId: /^run-1-/, taskId: String, contextId: String, metadata: { form: 7, 'polyvac/hops': 1 } })

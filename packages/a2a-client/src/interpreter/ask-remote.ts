@@ -87,12 +87,15 @@ interface Ids {
 }
 
 function idsOf ({ name, question, history, extra }: Asked): Ids {
-  const id = [extra.runId, extra.taskId].find((id): id is string => typeof id === 'string')
-  const asked = digestOf(question, history.length, history.at(-1)?.content ?? null)
+  const id = [extra.runId, extra.taskId].find(isRunId)
+  // without a run both ids may be fields of the caller: with the owner they are not those of another one
+  const asked = digestOf(question, history.length, history.at(-1)?.content ?? null, extra.principal?.owner ?? null)
   if (id === undefined) return { run: undefined, messageId: crypto.randomUUID(), asked }
   // the id of a run is the same in each of its turns
   return { run: keyOf('run', name, extra.principal?.owner, id), messageId: `${id}-${asked.slice(0, 12)}`, asked }
 }
+
+function isRunId (id: unknown): id is string { return typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id) }
 
 /** The task of an earlier attempt, or the message. */
 async function startOf (asked: Asked, { messageId, asked: digest }: Ids, known: RemoteTaskRecord | undefined): Promise<Followed> {

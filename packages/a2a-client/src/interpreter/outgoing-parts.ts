@@ -32,8 +32,7 @@ function list (value: unknown): unknown[] { return Array.isArray(value) ? value 
 /** A file of the caller, as protocols give it to interpreters. */
 function fileOf (file: unknown): RemotePart[] {
   if (!isRecord(file)) return []
-  const { bytes, url, filename, name, media_type: type } = file
-  const text = (...values: unknown[]): string | undefined => values.find((value): value is string => typeof value === 'string' && value !== '')
-  const place = { bytes: text(bytes), url: text(url) }
-  return place.bytes === undefined && place.url === undefined ? [] : [{ kind: 'file', ...place, filename: text(filename, name), mediaType: text(type) }]
+  const text = (value: unknown): string | undefined => typeof value === 'string' && value !== '' ? value : undefined
+  const [bytes, url] = [text(file.bytes), text(file.url)]
+  return bytes === undefined && url === undefined ? [] : [{ kind: 'file', bytes, url, filename: text(file.filename), mediaType: text(file.media_type) }]
 }
