@@ -32,7 +32,7 @@ export const limits = {
     ['Parts of a message or artifact that are read', 'a2a-client: MAX_PARTS', '', 'Further ones are left out.'],
     ['Earlier turns that the first message of a context has, as data', 'a2a-client: MAX_HISTORY_CHARS', 'characters', 'Older ones are left out.'],
     ['Agents that a message passes', 'a2a-client: MAX_HOPS', '', '508 `REMOTE_AGENT_LOOP`.'],
-    ['Remote tasks and contexts that a process keeps', 'a2a-client: MAX_REMEMBERED', '', 'The oldest one leaves: its run asks anew after a restart, and its conversation begins a new context.']
+    ['Contexts of conversations that a process keeps', 'a2a-client: MAX_REMEMBERED', '', 'The oldest one leaves, and its conversation begins a new context.']
   ],
   Citations: [
     ['Citations of an answer', 'vac: MAX_CITATIONS', '', 'Later markers and sources have none; `source_documents` has all.'],
@@ -215,6 +215,7 @@ export const limits = {
     ['JSON of a snapshot, from which a record is read', 'tasks: MAX_SNAPSHOT_CHARS', 'characters', 'A larger record has none: it is read from all events, in turns of the event loop.'],
     ['Text of one delta of a streamed answer, and of what waits to be written', 'tasks: MAX_DELTA_CHARS', 'characters', 'It is written, in one event; a longer chunk is split.'],
     ['JSON of one event, and of an input', 'tasks: MAX_EVENT_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
+    ['JSON that an executor keeps for later attempts', 'tasks: MAX_KEPT_CHARS', 'characters', 'The same.'],
     ['Updates in one `emit`', 'tasks: MAX_UPDATES', 'updates', '`TASK_INVALID`.'],
     ['Length of an id, an owner, a skill or an idempotency key', 'tasks: MAX_NAME', 'characters', '`TASK_INVALID`.'],
     ['Tasks that a worker executes at once', 'tasks: TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],

@@ -26,7 +26,10 @@ export interface RemoteAgent {
 
 export interface RemoteAgentsOptions {
   readonly agents: readonly RemoteAgent[]
-  /** Keeps the ids of remote tasks. Default: the memory of this process. */
+  /**
+   * Keeps contexts of conversations, and the remote tasks of calls that have no log. Default: the memory of this
+   * process.
+   */
   readonly tasks?: RemoteTasks | undefined
   /** Origins of this service, such as `https://agents.example.com`: an agent there is refused. */
   readonly ownOrigins?: readonly string[] | undefined

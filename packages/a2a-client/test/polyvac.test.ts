@@ -136,12 +136,11 @@ test('a durable run of the engine goes on in another process, which follows the 
     yield 'two'
   }, asked)
   const path = join(t.testdir(), 'tasks.db')
-  const remembered = processTasks()
   const caller = { principal: undefined } as never
   const begin = async (): Promise<{ runs: ReturnType<typeof createRuns>, vac: Vac, end: () => Promise<void> }> => {
     const tasks = sqliteTaskStore({ path })
     await tasks.open()
-    const remote = remoteAgents({ agents: [{ name: 'peer', url }], tasks: remembered })
+    const remote = remoteAgents({ agents: [{ name: 'peer', url }] })
     const vacs = createVacs({ vacs: ['peer'], streamInterpreter: remote.interpreters.peer! })
     const end = async (): Promise<void> => {
       await tasks.close()
@@ -161,6 +160,32 @@ test('a durable run of the engine goes on in another process, which follows the 
   t.notOk(seen.includes('restart'))
   t.equal(seen.filter(chunk => typeof chunk === 'string').join(''), 'one two')
   t.strictSame(asked, ['hi'], 'the agent was asked once')
+})
+
+test('the reply to a durable run goes to the remote task that asked, in another process as well', async t => {
+  const url = await service(t, async (question, _vac, history) => history.length === 0 ? { input_required: 'Which one?' } : { answer: `${question} after ${history.length} turns` })
+  const path = join(t.testdir(), 'tasks.db')
+  const caller = { principal: undefined } as never
+  let id = ''
+  for (const process of [1, 2]) {
+    const tasks = sqliteTaskStore({ path })
+    await tasks.open()
+    const { remote } = open(t, url)
+    const vacs = createVacs({ vacs: ['peer'], streamInterpreter: remote.interpreters.peer! })
+    const runs = createRuns({ vacs, tasks })
+    const settled = async (): Promise<Json> => await until(async () => {
+      const run = await runs.get(caller, 'peer', id)
+      return run.state !== 'running' && run.state !== 'queued' && run
+    }, 'the run is settled')
+    if (process === 1) {
+      ({ run: { id } } = await runs.start(caller, { vac: vacs.get('peer'), question: 'cat', history: [], extra: {}, protocol: 'code', requestId: 'q', isWhole: false }))
+      t.match(await settled(), { state: 'input_required', answer: { input_required: 'Which one?' } })
+    } else {
+      await runs.continue(caller, 'peer', id, 'the black one')
+      t.match(await settled(), { state: 'completed', answer: { answer: 'the black one after 2 turns' } })
+    }
+    await tasks.close()
+  }
 })
 
 test('a durable run over the engine: cancelling it cancels the remote task', async t => {

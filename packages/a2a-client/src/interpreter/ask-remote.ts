@@ -1,14 +1,16 @@
 import { isRecord } from '@polyvac/core/plugin'
-import type { AnswerArtifact, ChatTurn, FinalAnswer, InterpreterChunk, InterpreterExtra, InterpreterResult } from '@polyvac/core'
+import type { ChatTurn, InterpreterExtra } from '@polyvac/core'
 import type { Connection } from '../client/connection.js'
 import { cancelTask, followTask, type Followed } from '../client/follow-task.js'
 import { ExcessiveAnswer, RemoteAnswer } from '../client/remote-answer.js'
-import { RemoteAgentFailedError, RemoteAgentLoopError } from '../errors.js'
+import { RemoteAgentLoopError } from '../errors.js'
 import { readTask } from '../protocol/read-event.js'
 import { isInterrupted, type OutgoingMessage, type RemotePart } from '../protocol/types.js'
 import { taskParams } from '../protocol/write-message.js'
+import { endOf, type Answering } from './end-of-answer.js'
 import { historyPart, partsOf } from './outgoing-parts.js'
 import { digestOf, keyOf, type RemoteTaskRecord, type RemoteTasks } from './remote-tasks.js'
+import { isKept, runRecord } from './run-record.js'
 
 /** Agents that a message may pass, one after the other. */
 export const MAX_HOPS = 8
@@ -29,8 +31,6 @@ export interface Asked {
   readonly signal: AbortSignal
 }
 
-type Answering = AsyncGenerator<InterpreterChunk, InterpreterResult>
-
 /**
  * Asks an agent, and gives what it does as an answer here. The run that asks is the id of the message, and what the
  * agent made of it is kept: another attempt at the run follows the same task, and the reply to a question of the agent
@@ -39,7 +39,8 @@ type Answering = AsyncGenerator<InterpreterChunk, InterpreterResult>
 export async function * askRemote (asked: Asked): Answering {
   const { name, connection, tasks, extra, signal } = asked
   const ids = idsOf(asked)
-  const known = ids.run === undefined ? undefined : await tasks.get(ids.run)
+  const memory = runRecord(name, extra, tasks, ids.run)
+  const known = await memory?.get()
   const followed = await startOf(asked, ids, known)
   const answer = new RemoteAnswer()
   answer.contextId = known?.contextId
@@ -49,9 +50,9 @@ export async function * askRemote (asked: Asked): Answering {
   try {
     for await (const event of followTask(connection, followed, { signal, log: extra.log })) {
       const text = answer.take(event)
-      if (ids.run !== undefined && answer.taskId !== undefined && (kept?.taskId !== answer.taskId || kept.state !== answer.state || kept.digest !== ids.asked)) {
+      if (memory !== undefined && answer.taskId !== undefined && !isKept(answer, kept, ids.asked)) {
         kept = { taskId: answer.taskId, contextId: answer.contextId, state: answer.state, digest: ids.asked }
-        await tasks.set(ids.run, kept)
+        await memory.set(kept)
       }
       if (text !== '') yield text
       if (event.kind !== 'status') continue
@@ -154,69 +155,4 @@ async function contextOf (asked: Asked, tasks: RemoteTasks): Promise<string | un
   if (key === undefined || last === undefined) return undefined
   const known = await tasks.get(key)
   return known?.digest === digestOf(last.content) ? known.contextId : undefined
-}
-
-/** The end of the answer, by the state in which the task is. */
-async function * endOf (name: string, answer: RemoteAnswer): Answering {
-  const { state, statusText, reply, taskId, contextId } = answer
-  const text = statusText?.trim()
-  if (reply === undefined) {
-    if (state === 'failed') throw new RemoteAgentFailedError(name, text || 'it gives no reason')
-    if (state === 'canceled') throw new RemoteAgentFailedError(name, 'its task was canceled there')
-  }
-  const metadata = { remote: { agent: name, ...taskId !== undefined && { task_id: taskId }, ...contextId !== undefined && { context_id: contextId } } }
-  if (reply === undefined && state === 'rejected') return { answer: text || 'the agent refuses the request', rejected: true, metadata }
-  if (reply === undefined && isInterrupted(state)) {
-    const parts = answer.said?.parts.flatMap(part => part.kind === 'data' ? [part.data] : []) ?? []
-    const more = { metadata, ...parts.length > 0 && { data: parts } }
-    return state === 'input-required'
-      ? { input_required: text || answer.text || 'The agent asks for more input.', ...more }
-      : { auth_required: text || 'The agent asks for an authorization.', ...more }
-  }
-  const rest = answer.remainder()
-  if (rest !== '') yield rest
-  const { documents, artifacts } = extrasOf(answer)
-  for (const { artifact: { name: type }, part } of artifacts) {
-    if (part.kind === 'data') yield { data: { type, value: part.data } }
-    else if (part.kind === 'file') yield { file: { name: part.filename ?? type, media_type: part.mediaType, ...fileContent(part) } }
-  }
-  return {
-    answer: answer.answer,
-    source_documents: documents,
-    metadata,
-    ...artifacts.length > 0 && { artifacts: groupsOf(artifacts) }
-  } satisfies FinalAnswer
-}
-
-interface Extra { readonly artifact: { readonly id: string, readonly name: string, readonly description: string | undefined }, readonly part: RemotePart }
-
-/** Sources of the answer, and what else came with it. */
-function extrasOf ({ extras }: RemoteAnswer): { readonly documents: unknown[], readonly artifacts: Extra[] } {
-  const documents: unknown[] = []
-  const artifacts: Extra[] = []
-  for (const { artifact, part } of extras) {
-    if (part.kind === 'data' && isRecord(part.data) && Array.isArray(part.data.source_documents)) {
-      documents.push(...part.data.source_documents as unknown[])
-      continue
-    }
-    const id = artifact?.id ?? ''
-    artifacts.push({ artifact: { id, name: artifact?.name ?? (id || 'message'), description: artifact?.description }, part })
-  }
-  return { documents, artifacts }
-}
-
-function groupsOf (extras: readonly Extra[]): AnswerArtifact[] {
-  const groups = new Map<string, AnswerArtifact>()
-  for (const { artifact: { id, name, description }, part } of extras) {
-    const group = groups.get(id) ?? { name, ...description !== undefined && { description }, parts: [] }
-    groups.set(id, group)
-    const { filename, mediaType } = part
-    const about = { ...filename !== undefined && { filename }, ...mediaType !== undefined && { media_type: mediaType } }
-    group.parts.push(part.kind === 'data' ? { data: part.data, ...about } : part.kind === 'file' ? { ...fileContent(part), ...about } : { text: part.text })
-  }
-  return [...groups.values()]
-}
-
-function fileContent ({ bytes, url = '' }: Extract<RemotePart, { kind: 'file' }>): { bytes: string } | { url: string } {
-  return bytes === undefined ? { url } : { bytes }
 }
