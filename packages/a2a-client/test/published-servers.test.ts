@@ -78,6 +78,13 @@ for (const { name, version, binding } of SERVERS) {
     await until(() => peer.canceled.length === 1, 'the task is canceled')
   })
 
+  test(`${name}: a task that the agent does not know any more is lost, and is not begun again`, async t => {
+    const peer = await published(t, version, { binding })
+    const tasks = { get: async () => ({ taskId: 'gone', contextId: 'c', state: 'input-required' as const, digest: 'of another question' }), set: async () => {} }
+    await t.rejects(open(t, peer.url, {}, { tasks }).vac.ask({ question: 'Bern', extra: { runId: 'r1' } }), { code: 'REMOTE_AGENT_TASK_LOST', statusCode: 502 })
+    t.strictSame(peer.messages, [])
+  })
+
   test(`${name}: the reply of a run goes to the task that asked`, async t => {
     const peer = await published(t, version, { binding })
     const { vac } = open(t, peer.url)
