@@ -16,6 +16,24 @@ export const limits = {
     ['Text, and JSON of an answer, that is handled at once; a longer one leaves in pieces, one in each turn of the event loop', 'core: MAX_WHOLE_CHARS', 'characters', 'The chunk of an interpreter becomes several; the answer is the same.'],
     ['Time that ready-made chunks keep the event loop', 'core: MAX_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
   ],
+  'Remote agents': [
+    ['A card', 'a2a-client: MAX_CARD_BYTES', 'bytes', '502 `REMOTE_AGENT_CARD`.'],
+    ['Time for one request of a card', 'a2a-client: CARD_MS', 'ms', '503 `REMOTE_AGENT_UNAVAILABLE`; a card that is known serves.'],
+    ['Time that a card is fresh, whatever its `max-age`', 'a2a-client: MAX_FRESH_MS', 'ms', 'It is read again.'],
+    ['A response, or an event of a stream', 'a2a-client: MAX_RESPONSE_BYTES', 'bytes', '502 `REMOTE_AGENT_ANSWER`.'],
+    ['Pause of a stream', 'a2a-client: MAX_SILENCE_MS', 'ms', 'The stream is opened again.'],
+    ['Redirects within an origin', 'a2a-client: MAX_REDIRECTS', '', 'The last response counts.'],
+    ['Tries to send a message, and to open a stream again', 'a2a-client: MAX_TRIES', '', '503 `REMOTE_AGENT_UNAVAILABLE`; a task that has begun is read every few seconds.'],
+    ['Time for one answer', 'a2a-client: DEFAULT_TIMEOUT_MS', 'ms', '504 `REMOTE_AGENT_TIMEOUT`; the remote task is canceled. Set it with `timeoutMs`.'],
+    ['Wait for the cancellation of a remote task', 'a2a-client: CANCEL_MS', 'ms', 'The answer ends without it.'],
+    ['Artifacts of an answer', 'a2a-client: MAX_KEPT_ARTIFACTS', '', '502 `REMOTE_AGENT_ANSWER`.'],
+    ['Parts of them besides text', 'a2a-client: MAX_KEPT_PARTS', '', 'The same.'],
+    ['Characters of all of it', 'a2a-client: MAX_KEPT_CHARS', 'characters', 'The same.'],
+    ['Parts of a message or artifact that are read', 'a2a-client: MAX_PARTS', '', 'Further ones are left out.'],
+    ['Earlier turns that the first message of a context has, as data', 'a2a-client: MAX_HISTORY_CHARS', 'characters', 'Older ones are left out.'],
+    ['Agents that a message passes', 'a2a-client: MAX_HOPS', '', '508 `REMOTE_AGENT_LOOP`.'],
+    ['Contexts of conversations that a process keeps', 'a2a-client: MAX_REMEMBERED', '', 'The oldest one leaves, and its conversation begins a new context.']
+  ],
   Citations: [
     ['Citations of an answer', 'vac: MAX_CITATIONS', '', 'Later markers and sources have none; `source_documents` has all.'],
     ['Title of a citation', 'vac: MAX_TITLE_CHARS', 'characters', 'The rest is left out.'],
@@ -202,6 +220,7 @@ export const limits = {
     ['JSON of a snapshot, from which a record is read', 'tasks: MAX_SNAPSHOT_CHARS', 'characters', 'A larger record has none: it is read from all events, in turns of the event loop.'],
     ['Text of one delta of a streamed answer, and of what waits to be written', 'tasks: MAX_DELTA_CHARS', 'characters', 'It is written, in one event; a longer chunk is split.'],
     ['JSON of one event, and of an input', 'tasks: MAX_EVENT_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
+    ['JSON that an executor keeps for later attempts', 'tasks: MAX_KEPT_CHARS', 'characters', 'The same.'],
     ['Updates in one `emit`', 'tasks: MAX_UPDATES', 'updates', '`TASK_INVALID`.'],
     ['Length of an id, an owner, a skill or an idempotency key', 'tasks: MAX_NAME', 'characters', '`TASK_INVALID`.'],
     ['Tasks that a worker executes at once', 'tasks: TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],

@@ -21,6 +21,7 @@ const ARROWS = {
   playground: ['core', 'client'],
   runs: ['core', 'tasks'],
   a2a: ['core', 'runs', 'tasks'],
+  'a2a-client': ['core'],
   'mcp-server': ['core', 'mcp-protocol', { types: 'tasks' }],
   'mcp-gateway': ['core', 'mcp-protocol'],
   host: ['core', 'auth', 'sqlite', 'tasks', 'documents', 'agent', 'vac', 'a2a', 'mcp-server', 'mcp-gateway', 'playground', 'runs'],

@@ -24,7 +24,7 @@ test('each package names its repository, and has main and types besides exports'
       t.strictSame(found, [target.default, target.types], `${name} ${entry}`)
     }
   }
-  t.equal(folders.length, 16)
+  t.equal(folders.length, 17)
   t.end()
 })
 

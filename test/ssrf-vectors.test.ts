@@ -1,9 +1,8 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { test } from 'tap'
-import { isPublicAddress } from '@polyvac/core/plugin'
+import { isPublicAddress, redirectOf } from '@polyvac/core/plugin'
 import { AddressGuard } from '../packages/a2a/src/push/address-guard.js'
-import { redirectOf } from '../packages/mcp-gateway/src/connections/http/redirect.js'
 import { TokenRequests } from '../packages/mcp-gateway/src/connections/http/token-requests.js'
 
 // The URLs of ssrfcheck, and the special-purpose ranges of Microsoft AntiSSRF (recommendedV1). The guards judge them

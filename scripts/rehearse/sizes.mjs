@@ -18,7 +18,7 @@ export const SIZES = {
   polyvac: { packages: 185, megabytes: 111 }
 }
 /** All packages together, with Fastify. */
-const ALL = { packages: 184, megabytes: 109 }
+const ALL = { packages: 185, megabytes: 109 }
 /** A package may install a tenth more, which dependencies of others take by themselves. */
 const GROWTH = 1.1
 

@@ -1,7 +1,6 @@
 import { test } from 'tap'
-import { idOfEdges, LineReader } from '@polyvac/core/plugin'
+import { backoff, idOfEdges, LineReader } from '@polyvac/core/plugin'
 import fc from 'fast-check'
-import { backoff } from '../src/backoff.js'
 import { StderrRing } from '../src/connections/stdio/stderr-ring.js'
 
 function read (maxBytes: number, chunks: readonly Buffer[]) {

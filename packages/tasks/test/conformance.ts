@@ -874,6 +874,30 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.match(await store.get('alice', long.id), { attempt: 1, artifacts: [{ content: 1 }] })
   })
 
+  test('what an attempt keeps is there in the next attempt and in later turns, and has a bound', async t => {
+    const store = await open(t, { leaseMs: 600_000 })
+    const { handler, started } = waiting()
+    const worker = store.work(async (task, context) => {
+      await t.rejects(context.emit({ kept: 'x'.repeat(64 * 1024) }), { code: 'TASK_TOO_LARGE' })
+      await context.emit({ kept: { at: 1 } })
+      await context.emit({ kept: { at: 2 } })
+      await handler(task, context)
+    })
+    const { task } = await store.create('alice', { ...ASK, metadata: { a: 1 } })
+    await started
+    await worker.stop()
+    const found: unknown[] = []
+    store.work(async ({ metadata }, { turn, emit }) => {
+      found.push(metadata)
+      await emit({ state: turn === 0 ? 'input-required' : 'completed' })
+    })
+    for await (const { state } of store.events('alice', task.id)) if (state === 'input-required') break
+    await store.provideInput('alice', task.id, { parts: [] }, { b: 2 })
+    const events = await collect(store.events('alice', task.id))
+    t.strictSame(found, [{ a: 1, kept: { at: 2 } }, { a: 1, kept: { at: 2 }, b: 2 }])
+    t.strictSame(await store.get('alice', task.id), foldTask(task, events))
+  })
+
   test('close during work aborts it, may be called twice, and refuses later calls', async t => {
     const store = await open(t)
     const { handler, started, aborted } = waiting()

@@ -1,5 +1,5 @@
+import { backoff } from '@polyvac/core/plugin'
 import { CODES } from '@polyvac/mcp-protocol'
-import { backoff } from '../backoff.js'
 import type { Limits } from '../options.js'
 import { RpcError, type Id } from '../protocol/json-rpc.js'
 import type { RpcChannel, Waiting } from './rpc-channel.js'

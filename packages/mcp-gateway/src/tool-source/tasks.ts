@@ -1,6 +1,5 @@
-import { isRecord, mayUse, SignedStates } from '@polyvac/core/plugin'
+import { backoff, isRecord, mayUse, SignedStates } from '@polyvac/core/plugin'
 import { setTimeout as delay } from 'node:timers/promises'
-import { backoff } from '../backoff.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import { withRpcError } from '../errors.js'
 import { hash } from '../protocol/fingerprint.js'

@@ -1,6 +1,5 @@
-import { quoteName, ShuttingDownError } from '@polyvac/core/plugin'
+import { backoff, quoteName, ShuttingDownError } from '@polyvac/core/plugin'
 import { setTimeout as delay } from 'node:timers/promises'
-import { backoff } from '../backoff.js'
 import type { CallOptions } from '../protocol/call-options.js'
 import { CAUSES, type Cause } from '../connections/cause.js'
 import type { Connection, End, KnownBinding } from '../connections/connection.js'

@@ -1,9 +1,10 @@
 import type { StepView } from '@polyvac/core'
-import { questionOf, streamSettings, type ExposedVacs, type PlacedCall, type QueryInput, type StreamInput } from '@polyvac/core/plugin'
+import { questionOf, streamSettings, withRunMemory, type ExposedVacs, type PlacedCall, type QueryInput, type StreamInput } from '@polyvac/core/plugin'
 import type { TaskMessage, TaskRecord, TaskStore } from '@polyvac/tasks'
 import { earlierTurns, toTurn } from '../conversation/earlier-turns.js'
 import { contextOf, dataOf, filesOf } from '../conversation/messages.js'
 import type { Run } from './run.js'
+import { taskMemory } from './task-memory.js'
 
 export interface CallOptions {
   readonly vacs: ExposedVacs
@@ -31,7 +32,7 @@ export async function vacCallOf (run: Run, { vacs, tasks, timeoutMs }: CallOptio
     // the turns of this task are in the stored ones, too
     history: stored?.turns ?? [...sent, ...inContext, ...turns],
     conversation: contextOf(task),
-    extra: Object.assign(extra, { taskId: task.id, attempt },
+    extra: Object.assign(withRunMemory(extra, taskMemory(task, run.context)), { taskId: task.id, attempt },
       message?.id === undefined ? undefined : messageExtra(task, message)),
     signal: stop,
     steps: shownSteps(task) ?? turn.steps,

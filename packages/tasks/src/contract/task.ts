@@ -167,4 +167,9 @@ export interface TaskUpdate {
   readonly usage?: unknown
   /** What happened besides the text: any JSON value. It is only in the log, and no webhook gets it. */
   readonly step?: unknown
+  /**
+   * What later attempts and turns of the task find as `metadata.kept`: any JSON value of at most MAX_KEPT_CHARS
+   * characters. It replaces the one before.
+   */
+  readonly kept?: unknown
 }

@@ -8,6 +8,8 @@ import { yieldToEventLoop } from '../basics/turn-time.js'
 export const MAX_UPDATES = 1_000
 /** Characters of JSON of one event, 8 Mi. Most clients would not accept a longer one. */
 export const MAX_EVENT_CHARS = 8 * 1024 * 1024
+/** Characters of JSON that an executor keeps for later attempts. */
+export const MAX_KEPT_CHARS = 64 * 1024
 
 export interface PreparedUpdates {
   readonly bodies: EventBody[]
@@ -84,7 +86,7 @@ function eventBodies (updates: readonly TaskUpdate[], at: number): EventBody[] {
 }
 
 function eventBody (update: TaskUpdate, at: number): EventBody {
-  const { state, progress, progressMessage, delta, message, artifact, error, usage, step } = update
+  const { state, progress, progressMessage, delta, message, artifact, error, usage, step, kept } = update
   if (progress !== undefined && !(progress >= 0 && progress <= 1)) throw new InvalidTaskError('progress', 'give a number from 0 to 1')
   if (progressMessage !== undefined && typeof progressMessage !== 'string') throw new InvalidTaskError('progressMessage', 'give a string')
   if (delta !== undefined && typeof delta !== 'string') throw new InvalidTaskError('delta', 'give a string')
@@ -98,6 +100,10 @@ function eventBody (update: TaskUpdate, at: number): EventBody {
   if (error !== undefined) body.error = { code: error.code, message: error.message, timestamp: at }
   if (usage !== undefined) body.usage = usage
   if (step !== undefined) body.step = step
+  if (kept !== undefined) {
+    toJson('what an attempt keeps', kept, MAX_KEPT_CHARS)
+    body.metadata = { kept }
+  }
   return body
 }
 

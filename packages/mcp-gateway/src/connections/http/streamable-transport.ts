@@ -1,14 +1,12 @@
-import { isRecord, MemoryBudgetError, traceFields } from '@polyvac/core/plugin'
+import { backoff, isRecord, MemoryBudgetError, redirectOf, traceFields } from '@polyvac/core/plugin'
 import { CODES, HEADERS } from '@polyvac/mcp-protocol'
 import type { Agent } from 'undici'
-import { backoff } from '../../backoff.js'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
 import { CLIENT_INFO } from '../../protocol/revision.js'
 import type { Authorization } from '../authorization.js'
 import { Exchange, type ExchangeOwner, type ExchangeRequest } from './exchange.js'
 import { HttpError } from '../http-error.js'
-import { redirectOf } from './redirect.js'
 
 /** Delay in ms before a stream is resumed, unless its server names one. It doubles with each failure in a row. */
 const RESUME_MS = 500

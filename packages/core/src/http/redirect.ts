@@ -1,4 +1,9 @@
-import type { Exchange } from './exchange.js'
+/** A response with the method of its request. */
+interface Exchange {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly request: { readonly method: string }
+}
 
 /** Where a redirect leads, if it stays at the server of the configuration: another one must not get its headers. */
 export function redirectOf ({ status, headers, request: { method } }: Exchange, from: URL): URL | undefined {

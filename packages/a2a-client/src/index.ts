@@ -1,0 +1,7 @@
+// The public API of @polyvac/a2a-client: every export here is public, documented and follows semantic versioning.
+export { remoteAgents } from './remote-agents.js'
+export type { RemoteAgents, RemoteAgentState } from './remote-agents.js'
+export type { RemoteAgent, RemoteAgentsOptions } from './options.js'
+export type { Credential } from './auth/credentials.js'
+export type { ClientCredentials } from './auth/client-token.js'
+export { processTasks, type RemoteTaskRecord, type RemoteTasks } from './interpreter/remote-tasks.js'

@@ -1,0 +1,158 @@
+import { isRecord } from '@polyvac/core/plugin'
+import type { ChatTurn, InterpreterExtra } from '@polyvac/core'
+import type { Connection } from '../client/connection.js'
+import { cancelTask, followTask, type Followed } from '../client/follow-task.js'
+import { ExcessiveAnswer, RemoteAnswer } from '../client/remote-answer.js'
+import { RemoteAgentLoopError } from '../errors.js'
+import { readTask } from '../protocol/read-event.js'
+import { isInterrupted, type OutgoingMessage, type RemotePart } from '../protocol/types.js'
+import { taskParams } from '../protocol/write-message.js'
+import { endOf, type Answering } from './end-of-answer.js'
+import { historyPart, partsOf } from './outgoing-parts.js'
+import { digestOf, keyOf, type RemoteTaskRecord, type RemoteTasks } from './remote-tasks.js'
+import { isKept, runRecord } from './run-record.js'
+
+/** Agents that a message may pass, one after the other. */
+export const MAX_HOPS = 8
+const HOPS = 'polyvac/hops'
+
+/** Reasons after which another process goes on with the run, and so with the remote task. */
+const MOVED: ReadonlySet<unknown> = new Set(['TASK_WORKER_STOPPED', 'TASK_FENCED'])
+
+export interface Asked {
+  readonly name: string
+  readonly skill: string | undefined
+  readonly connection: Connection
+  readonly tasks: RemoteTasks
+  readonly question: string
+  readonly history: readonly ChatTurn[]
+  readonly extra: InterpreterExtra
+  /** Ends it: that of the call, or the timeout of the entry. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Asks an agent, and gives what it does as an answer here. The run that asks is the id of the message, and what the
+ * agent made of it is kept: another attempt at the run follows the same task, and the reply to a question of the agent
+ * goes to the task that asked.
+ */
+export async function * askRemote (asked: Asked): Answering {
+  const { name, connection, tasks, extra, signal } = asked
+  const ids = idsOf(asked)
+  const memory = runRecord(name, extra, tasks, ids.run)
+  const known = await memory?.get()
+  const followed = await startOf(asked, ids, known)
+  const answer = new RemoteAnswer()
+  answer.contextId = known?.contextId
+  let kept = known
+  let progress = 0
+  let isOver = false
+  try {
+    for await (const event of followTask(connection, followed, { signal, log: extra.log })) {
+      const text = answer.take(event)
+      if (memory !== undefined && answer.taskId !== undefined && !isKept(answer, kept, ids.asked)) {
+        kept = { taskId: answer.taskId, contextId: answer.contextId, state: answer.state, digest: ids.asked }
+        await memory.set(kept)
+      }
+      if (text !== '') yield text
+      if (event.kind !== 'status') continue
+      const reached = event.metadata?.progress
+      if (typeof reached === 'number') progress = Math.max(progress, reached)
+      const message = answer.state === 'working' ? answer.statusText : undefined
+      if (message !== undefined || typeof reached === 'number') yield { progress, message }
+    }
+    isOver = true
+  } catch (err) {
+    isOver = !signal.aborted && !(err instanceof ExcessiveAnswer)
+    throw err
+  } finally {
+    // a reader that leaves ends this before it aborts the signal
+    await null
+    const isMoved = ids.run !== undefined && MOVED.has((signal.reason as { code?: unknown } | undefined)?.code)
+    if (!isOver && !isMoved && answer.taskId !== undefined) await cancelTask(connection, answer.taskId, extra.log)
+  }
+  const result = yield * endOf(name, answer)
+  const conversation = conversationKey(asked)
+  if (conversation !== undefined && answer.contextId !== undefined && isRecord(result) && typeof result.answer === 'string') {
+    await tasks.set(conversation, { contextId: answer.contextId, digest: digestOf(result.answer) })
+  }
+  return result
+}
+
+interface Ids {
+  /** The key of the run; undefined for a call that nothing repeats. */
+  readonly run: string | undefined
+  readonly messageId: string
+  /** The digest of the question and what came before: another attempt has the same. */
+  readonly asked: string
+}
+
+function idsOf ({ name, question, history, extra }: Asked): Ids {
+  const id = [extra.runId, extra.taskId].find(isRunId)
+  // without a run both ids may be fields of the caller: with the owner they are not those of another one
+  const asked = digestOf(question, history.length, history.at(-1)?.content ?? null, extra.principal?.owner ?? null)
+  if (id === undefined) return { run: undefined, messageId: crypto.randomUUID(), asked }
+  // the id of a run is the same in each of its turns
+  return { run: keyOf('run', name, extra.principal?.owner, id), messageId: `${id}-${asked.slice(0, 12)}`, asked }
+}
+
+function isRunId (id: unknown): id is string { return typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id) }
+
+/** The task of an earlier attempt, or the message. */
+async function startOf (asked: Asked, { messageId, asked: digest }: Ids, known: RemoteTaskRecord | undefined): Promise<Followed> {
+  const { name, skill, connection, tasks, question, history, extra } = asked
+  if (known?.taskId !== undefined && known.digest === digest) return { taskId: known.taskId }
+  const isReply = known?.taskId !== undefined && known.state !== undefined && isInterrupted(known.state)
+  if (isReply && known.state === 'auth-required' && await hasGoneOn(asked, known.taskId)) return { taskId: known.taskId }
+  const metadata = metadataOf(extra)
+  const hops = typeof metadata[HOPS] === 'number' ? metadata[HOPS] : 0
+  if (hops >= MAX_HOPS) throw new RemoteAgentLoopError(name, `the message has passed ${hops} agents, and ${MAX_HOPS} is the most; look for agents that ask each other`)
+  const contextId = isReply ? known.contextId : await contextOf(asked, tasks)
+  const parts: RemotePart[] = partsOf(question, extra.files, extra.data)
+  if (contextId === undefined && !isReply) parts.push(...historyPart(history, connection.usable.card.inputModes))
+  const message: OutgoingMessage = {
+    messageId,
+    parts,
+    contextId,
+    taskId: isReply ? known.taskId : undefined,
+    // a reply is handed over whole: an agent may look for the answer in it
+    metadata: { ...isReply ? metadata : {}, ...skill !== undefined && { skillId: skill }, [HOPS]: hops + 1 }
+  }
+  return { message }
+}
+
+/** Whether a task that waited for an authorization goes on: an agent may notice by itself that it has one. */
+async function hasGoneOn ({ connection, signal, extra }: Asked, taskId: string): Promise<boolean> {
+  try {
+    const task = readTask(await connection.call('get', taskParams(taskId, connection.usable.target.tenant), signal))
+    return task !== undefined && !isInterrupted(task.state)
+  } catch (err) {
+    signal.throwIfAborted()
+    extra.log.debug({ err, taskId }, 'a task that waits could not be read')
+    return false
+  }
+}
+
+/** The metadata of the message of the caller, without what names something here. */
+function metadataOf ({ message }: InterpreterExtra): Readonly<Record<string, unknown>> {
+  if (!isRecord(message) || !isRecord(message.metadata)) return {}
+  const { skillId: _skill, steps: _steps, ...metadata } = message.metadata
+  return metadata
+}
+
+function conversationKey ({ name, extra }: Asked): string | undefined {
+  const { conversation, principal } = extra
+  return typeof conversation === 'string' ? keyOf('conversation', name, principal?.owner, conversation) : undefined
+}
+
+/**
+ * The context of the agent for a conversation here. It goes on only after the answer that it gave: a conversation that
+ * was edited, and one whose id another caller has guessed, begins a new one.
+ */
+async function contextOf (asked: Asked, tasks: RemoteTasks): Promise<string | undefined> {
+  const key = conversationKey(asked)
+  const last = asked.history.findLast(({ role }) => role === 'assistant')
+  if (key === undefined || last === undefined) return undefined
+  const known = await tasks.get(key)
+  return known?.digest === digestOf(last.content) ? known.contextId : undefined
+}

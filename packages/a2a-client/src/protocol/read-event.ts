@@ -1,0 +1,89 @@
+import { isRecord } from '@polyvac/core/plugin'
+import { STATES, type RemoteArtifact, type RemoteEvent, type RemoteMessage, type RemotePart, type RemoteState, type RemoteStatus, type RemoteTask } from './types.js'
+
+/** Parts of a message or artifact, and messages of a history, that are read; further ones are left out. */
+export const MAX_PARTS = 10_000
+
+type Json = Readonly<Record<string, unknown>>
+
+/**
+ * What an agent sent, in either version: 1.0 wraps it in its kind, 0.3 names the kind in it. It is liberal: missing
+ * lists are empty. Undefined for anything else.
+ */
+export function readEvent (given: unknown): RemoteEvent | undefined {
+  if (!isRecord(given)) return undefined
+  const wrapped = (key: string, kind: string): Json | undefined => isRecord(given[key]) ? given[key] : given.kind === kind ? given : undefined
+  const status = wrapped('statusUpdate', 'status-update')
+  if (status !== undefined) {
+    const { taskId, contextId, metadata } = status
+    return { kind: 'status', taskId: String(taskId), contextId: textOf(contextId), status: statusOf(status.status), metadata: recordOf(metadata) }
+  }
+  const update = wrapped('artifactUpdate', 'artifact-update')
+  if (update !== undefined) {
+    const { taskId, contextId, artifact, append } = update
+    return { kind: 'artifact', taskId: String(taskId), contextId: textOf(contextId), artifact: artifactOf(artifact), append: append === true }
+  }
+  const task = readTask(wrapped('task', 'task') ?? given)
+  if (task !== undefined) return { kind: 'task', task }
+  const message = wrapped('message', 'message')
+  return message === undefined ? undefined : { kind: 'message', message: messageOf(message) }
+}
+
+/** A task; undefined for anything else. */
+export function readTask (given: unknown): RemoteTask | undefined {
+  if (!isRecord(given) || typeof given.id !== 'string' || !isRecord(given.status)) return undefined
+  const { id, contextId, status, artifacts, history } = given
+  return {
+    id,
+    contextId: textOf(contextId),
+    ...statusOf(status),
+    artifacts: list(artifacts).map(artifactOf),
+    history: list(history).slice(-MAX_PARTS).map(messageOf)
+  }
+}
+
+function statusOf (given: unknown): RemoteStatus {
+  const { state, message } = isRecord(given) ? given : {} as Json
+  return { state: stateOf(state), message: isRecord(message) ? messageOf(message) : undefined }
+}
+
+function stateOf (given: unknown): RemoteState {
+  const name = String(given).replace(/^TASK_STATE_/, '').toLowerCase().replaceAll('_', '-')
+  return STATES.find(state => state === name) ?? 'unknown'
+}
+
+function messageOf ({ parts, role, contextId, metadata }: Json): RemoteMessage {
+  return { parts: partsOf(parts), isAgent: role !== 'user' && role !== 'ROLE_USER', contextId: textOf(contextId), metadata: recordOf(metadata) }
+}
+
+function artifactOf (given: unknown): RemoteArtifact {
+  const { artifactId, name, description, parts, metadata } = isRecord(given) ? given : {} as Json
+  return { id: textOf(artifactId) ?? '', name: textOf(name), description: textOf(description), parts: partsOf(parts), metadata: recordOf(metadata) }
+}
+
+function partsOf (given: unknown): RemotePart[] {
+  return list(given).slice(0, MAX_PARTS).flatMap(part => {
+    const read = partOf(part)
+    return read === undefined ? [] : [read]
+  })
+}
+
+function partOf (part: Json): RemotePart | undefined {
+  const { text, raw, url, data, file, filename, mediaType, metadata } = part
+  const extras = { filename: textOf(filename), mediaType: textOf(mediaType), metadata: recordOf(metadata) }
+  if (typeof text === 'string') return { kind: 'text', text, ...extras }
+  if (typeof raw === 'string') return { kind: 'file', bytes: raw, ...extras }
+  if (typeof url === 'string') return { kind: 'file', url, ...extras }
+  if (isRecord(file)) {
+    const { bytes, uri, name, mimeType } = file
+    return { kind: 'file', bytes: textOf(bytes), url: textOf(uri), ...extras, filename: textOf(name), mediaType: textOf(mimeType) }
+  }
+  return data === undefined ? undefined : { kind: 'data', data, ...extras }
+}
+
+function list (value: unknown): Json[] { return Array.isArray(value) ? value.filter(isRecord) : [] }
+
+function recordOf (value: unknown): Json | undefined { return isRecord(value) ? value : undefined }
+
+/** A text that is not empty: an empty one is the default of protobuf, which stands for none. */
+function textOf (value: unknown): string | undefined { return typeof value === 'string' && value !== '' ? value : undefined }
