@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { isRecord } from '@polyvac/core/plugin'
 import { endSession, INITIALIZE, modernRequest, openSession, resultOf, rpc } from '../doctor/json-rpc.js'
 import { describeFailure, MAX_REPLY_BYTES, type HttpClient, type HttpRequest } from '../client/http-client.js'
@@ -28,7 +29,7 @@ export interface ReplayResult {
 
 /**
  * Sends the requests of a session again, one after another. An id that the service chose is replaced by the one that it
- * chooses now. Without `all`, requests that may change something are skipped.
+ * chooses now, and that of a run by another one. Without `all`, requests that may change something are skipped.
  */
 export async function * replaySession (client: HttpClient, session: readonly RecordedExchange[], all: boolean): AsyncGenerator<ReplayResult> {
   const pairs = new Map<string, string>()
@@ -38,6 +39,7 @@ export async function * replaySession (client: HttpClient, session: readonly Rec
     const skip = (reason: string): ReplayResult => ({ line, id, label, result: 'skipped', reason })
     if (status === undefined) { yield skip('the session has no response of it'); continue }
     if (request.method === 'GET' && 'last-event-id' in request.headers) { yield skip('it resumes a stream of the recorded run'); continue }
+    nameRunAnew(request.body, pairs)
     const url = addressOf(client, request.path, pairs)
     const body = replaceIds(request.body, pairs)
     if (`${request.path}${JSON.stringify(body) ?? ''}`.includes(MASK)) { yield skip('the request had a secret, which the session does not hold'); continue }
@@ -54,6 +56,11 @@ export async function * replaySession (client: HttpClient, session: readonly Rec
     }
     yield differences.length === 0 ? { line, id, label, result: 'same' } : { line, id, label, result: 'different', differences }
   }
+}
+
+/** A client of AG-UI names its run: a service that has a run of that name reads it, instead of asking again. */
+function nameRunAnew (body: unknown, pairs: Map<string, string>): void {
+  if (isRecord(body) && 'threadId' in body && typeof body.runId === 'string' && !pairs.has(body.runId)) pairs.set(body.runId, randomUUID())
 }
 
 /** The path of a session may have the prefix of the service already. It never leads to another origin. */

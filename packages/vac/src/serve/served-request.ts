@@ -31,8 +31,9 @@ export class ServedRequest implements ChatRequest {
 
   get keepsConversations (): boolean { return this.#served.runs?.conversations !== undefined }
 
-  readonly keeps = (id: string | undefined): boolean =>
-    this.keepsConversations && (id === undefined || conversationAccess(callerOf(this.#served, this.#request), id) !== 'none')
+  keeps (id: string | undefined): boolean {
+    return this.keepsConversations && (id === undefined || conversationAccess(callerOf(this.#served, this.#request), id) !== 'none')
+  }
 
   get conversations (): CallerConversations { return callerConversations(this.#served, this.#request) }
 
