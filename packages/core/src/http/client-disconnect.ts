@@ -36,15 +36,19 @@ export class Disconnects {
       if (isDestroyed(raw)) onDisconnect()
       return () => { raw.off('close', onDisconnect) }
     }
-    let listeners = this.#sockets.get(socket)
-    if (listeners === undefined) {
-      const all = listeners = new LinkedSet()
-      this.#sockets.set(socket, all)
-      socket.once('close', () => { for (const listener of all.values()) listener() })
-    }
-    const node = listeners.add(onDisconnect)
+    const node = this.#listenersOf(socket).add(onDisconnect)
     if (socket.destroyed) onDisconnect()
     return () => { node.remove() }
+  }
+
+  /** Its listener sees nothing of a request, which would live as long as the connection. */
+  #listenersOf (socket: Socket): LinkedSet<() => void> {
+    const known = this.#sockets.get(socket)
+    if (known !== undefined) return known
+    const all = new LinkedSet<() => void>()
+    this.#sockets.set(socket, all)
+    socket.once('close', () => { for (const listener of all.values()) listener() })
+    return all
   }
 
   /** Calls `onOver` once, when the response is complete or the caller has disconnected. */
