@@ -21,7 +21,7 @@ export { clashingServers, formerServerToolName, formerToolName, hashedName, MAX_
 export { readBoundedFile } from './basics/bounded-file.js'
 export { LateConfigError } from './config/problem.js'
 export { mcpServerProblems } from './config/mcp-server-problems.js'
-export { parseSections } from './config/vac-config.js'
+export { parseSections, parseWith } from './config/vac-config.js'
 export { readSections } from './config/read-config.js'
 export { configFile } from './config/schema.js'
 export type { FileCheck, ServiceSection } from './config/service-section.js'
