@@ -1,6 +1,6 @@
 // The options of the command line, with what help shows of them.
 
-export const TEMPLATES = ['default', 'model', 'ts'] as const
+export const TEMPLATES = ['default', 'agent', 'model', 'ts'] as const
 export type Template = typeof TEMPLATES[number]
 
 export const DEFAULTS = { port: 8080, host: '127.0.0.1', graceSeconds: 10 } as const
@@ -10,7 +10,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 /** As `parseArgs` of node:util takes them; `value` names the value of an option, and `about` states what it does. */
 export const OPTIONS = {
   config: { type: 'string', short: 'c', value: 'file', about: 'configuration file (default: vac_config.yaml, then config/vac_config.yaml)' },
-  template: { type: 'string', short: 't', value: 'name', about: 'with init: default, model (a language model with tools), ts (TypeScript)' },
+  template: { type: 'string', short: 't', value: 'name', about: 'with init: default, agent (a language model, no code), model (its code), ts (TypeScript)' },
   port: { type: 'string', short: 'p', value: 'number', about: `port, 0 for a free one (default: PORT, then ${DEFAULTS.port})` },
   host: { type: 'string', value: 'address', about: `address to bind (default: HOST, then ${DEFAULTS.host})` },
   'public-url': { type: 'string', value: 'url', about: 'address under which callers reach the service (default: PUBLIC_URL)' },
