@@ -397,6 +397,8 @@ export const limits = {
     ['Size of the file of `polyvac replay`', 'apps: MAX_SESSION_BYTES', 'bytes', '`SESSION_FILE`.'],
     ['Exchanges in it', 'apps: MAX_SESSION_LINES', '', '`SESSION_FILE` with the number of the line.'],
     ['Frames of one exchange in it', 'apps: MAX_EXCHANGE_FRAMES', '', '`SESSION_FILE` with the number of the line.'],
+    ['Size of the file of `polyvac eval`', 'apps: MAX_EVAL_BYTES', 'bytes', '`CONFIG_INVALID`.'],
+    ['Cases of such a file', 'apps: MAX_EVAL_CASES', '', '`CONFIG_INVALID`.'],
     ['Time of one exchange of `polyvac replay`', 'apps: MAX_EXCHANGE_MS', 'ms', 'The exchange is different.'],
     ['Differences of one exchange that `polyvac replay` prints', 'apps: MAX_DIFFERENCES', '', 'The rest is left out.'],
     ['Characters of each', 'apps: MAX_DIFFERENCE_CHARS', 'characters', 'They start a little before the difference; the rest is left out.'],

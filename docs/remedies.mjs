@@ -199,7 +199,7 @@ export const remedies = {
   AGENT_TOOLS: { seen: 'log', means: 'A model would see two tools with one name.', remedy: 'Rename one of the tools, or leave it out of `tools` of the VAC.' },
   DOCUMENTS_MODEL_NOT_FOUND: { seen: 'log', means: 'The `openai` interpreter has no model server.', remedy: 'Set `openai.base_url` and `model` in the VAC, or `OPENAI_BASE_URL`.' },
   DOCUMENTS_MODEL_REDIRECT: { seen: 'log', means: 'A model server answers with a redirect, which is not followed: the request has the question, passages and the key. `documents` answers without the model.', remedy: 'Set `openai.base_url` to the URL at which the redirects end; the message names its origin.' },
-  DOCUMENTS_MODEL_SDK_MISSING: { seen: 'log', means: 'A VAC has a model, and the optional packages that call it are not installed. `documents` answers without the model.', remedy: 'Run `npm install ai@6 @ai-sdk/openai-compatible@2`.' },
+  DOCUMENTS_MODEL_SDK_MISSING: { seen: 'log', means: 'A VAC has a model, and the optional packages that call it are not installed. `documents` answers without the model.', remedy: 'Run the command of the message: `npm install ai@6` with `@ai-sdk/openai-compatible@2`, `@ai-sdk/anthropic@3` or `@ai-sdk/google@3`.' },
   DOCUMENTS_MODEL_FAILED: { seen: 'log', means: 'The model server failed, or its stream was cut off.', remedy: 'The message names the server and the reason.' },
   ECHO_FAILED: { seen: 'log', means: 'The request made the `echo` interpreter fail.', remedy: 'Leave out `echo_error`.' },
   DOCUMENTS_INVALID_SEARCH: { seen: 'log', means: 'An argument of `memory.search()` is out of its range.', remedy: 'The message names the range.' },

@@ -1,3 +1,4 @@
+import { parseWith } from '@polyvac/core/plugin'
 import { parseConfig } from '@polyvac/host'
 import { openDatabase } from '@polyvac/sqlite'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -5,6 +6,7 @@ import { dirname, join, normalize } from 'node:path'
 import { request } from 'node:http'
 import { test } from 'tap'
 import { parse as parseYaml } from 'yaml'
+import { EvalFile } from '../apps/polyvac/src/eval/eval-file.js'
 import { migrate } from '../packages/tasks/src/sqlite/tables.js'
 import { isRun, pages, scripts, Workspace } from './fixtures/doc-programs.js'
 import { allPages, readPage, root, type Page } from './fixtures/pages.js'
@@ -33,9 +35,13 @@ function onlyCallsNpm (text: string): boolean {
   return text.trim().split('\n').every(line => /^(?:npm (?:i|install) |#)/.test(line) || Object.hasOwn(scripts, /^npm run ([\w:]+)/.exec(line)?.[1] ?? ''))
 }
 
-/** A whole configuration, or a part of one that begins at the top. Other files only need to be YAML. */
+/** A configuration, or a part of one that begins at the top, or an evaluation. Other files only need to be YAML. */
 function checkYaml (page: Page, text: string): void {
   const value = parseYaml(text) as Record<string, unknown>
+  if ('cases' in value) {
+    parseWith(EvalFile, text, page.name)
+    return
+  }
   if (!('kind' in value) && !('vac' in value) && !('service' in value)) return
   const whole = `${'kind' in value ? '' : 'kind: vacConfig\n'}${text}${'vac' in value ? '' : '\nvac: { docs: {} }\n'}`
   parseConfig(whole, join(workspace.folderOf(page), 'vac_config.yaml'), { env: { MODEL_KEY: 'x', PUBLIC_URL: '' } })

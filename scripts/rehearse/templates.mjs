@@ -6,7 +6,7 @@ import { install } from './project.mjs'
 import { npm, root, run, start } from './run.mjs'
 import { ask, stop, urlOf } from './service.mjs'
 
-const TEMPLATES = ['default', 'model', 'ts']
+const TEMPLATES = ['default', 'agent', 'model', 'ts']
 const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
 
 /** The kinds of apps that `polyvac init` writes a plugin into. */
@@ -37,11 +37,12 @@ export async function templates (packed, temporary, check) {
       const service = start('npm', ['start'], { cwd: folder, env: { PORT: '0' } })
       try {
         const url = await urlOf(service)
-        // the model template answers with a model, which does not run here
+        // the templates agent and model use a model, which does not run here: agent answers from documents
+        if (template === 'agent') assert.match((await ask(`${url}/vac/assistant`, 'How long does green tea brew?')).answer, /two minutes/)
         if (template === 'default') assert.match((await ask(`${url}/vac/docs`, 'How do I start?')).answer, /npm (?:start|install)/)
         if (template === 'ts') assert.match((await ask(`${url}/vac/assistant`, 'Is it on?')).answer, /Is it on\?/)
         const { vacs } = await (await fetch(`${url}/vac`)).json()
-        assert.deepEqual(vacs.map(({ name }) => name).sort(), { default: ['docs'], model: ['assistant'], ts: ['assistant', 'docs'] }[template])
+        assert.deepEqual(vacs.map(({ name }) => name).sort(), { default: ['docs'], agent: ['assistant'], model: ['assistant'], ts: ['assistant', 'docs'] }[template])
         return `end after ${await stop(service, { throughNpm: true })} ms`
       } finally {
         service.kill()

@@ -1,4 +1,5 @@
 // For the command polyvac only: what it uses of the host besides the public API. Private, no semantic versioning.
+import { createVacs, type Vac, type VacConfig } from '@polyvac/core'
 import type { checkModel as check } from '@polyvac/documents/model'
 export { createHost } from './create-host.js'
 export type { HostOptions, IndexingProgress, Settings } from './host-options.js'
@@ -19,4 +20,10 @@ export type McpServerModule = typeof import('@polyvac/mcp-server')
 /** `checkModel` of @polyvac/documents, which is loaded for it. */
 export async function checkModel (...args: Parameters<typeof check>): ReturnType<typeof check> {
   return await (await import('@polyvac/documents/model')).checkModel(...args)
+}
+
+/** A VAC that a language model answers, found as for `model` of an entry; @polyvac/documents is loaded for it. */
+export async function modelVac (entry: Pick<VacConfig, 'model' | 'openai'>): Promise<Vac> {
+  const { openaiInterpreter } = await import('@polyvac/documents/model')
+  return createVacs({ vacs: { model: entry }, streamInterpreter: openaiInterpreter() }).get('model')
 }

@@ -8,7 +8,7 @@ import { UsageError } from './errors.js'
 import { DEFAULTS, LOG_LEVELS, OPTIONS, TEMPLATES, type Template } from './options.js'
 
 /** Commands whose words are a folder only when written as a path, with the maximum number of words. */
-const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, token: Infinity, chat: 1, doctor: 1, replay: 1, tools: 1, call: 3 }
+const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, token: Infinity, chat: 1, doctor: 1, replay: 1, eval: 1, tools: 1, call: 3 }
 
 /** Commands that take the command of an MCP server after `--`. */
 const WITH_SERVER: readonly string[] = ['start', 'mcp', 'check', 'openapi', 'tools', 'call']
@@ -37,11 +37,13 @@ export interface Arguments {
   readonly json: boolean
   /** Whether `ask` fails where the question is not answered. */
   readonly fail: boolean
-  /** The running service that `chat` talks to, and to which `replay` sends a session. */
+  /** The running service that `chat` and `eval` ask, and to which `replay` sends a session. */
   readonly url: string | undefined
+  /** The file that `eval` writes its results to. */
+  readonly junit: string | undefined
   /** The conversation of the service that `chat` continues. */
   readonly conversation: string | undefined
-  /** Lines `name: value` that go with each request of `chat`, `doctor` and `replay`. They may be secrets. */
+  /** Lines `name: value` that go with each request of `chat`, `doctor`, `eval` and `replay`. They may be secrets. */
   readonly headers: readonly string[]
   /** Whether `replay` also sends requests that may change something. */
   readonly all: boolean
@@ -89,6 +91,7 @@ export function readArguments (argv: readonly string[], env: Env, cwd = process.
     json: values.json === true,
     fail: values.fail === true,
     url: values.url,
+    junit: values.junit,
     conversation: conversationOf(values),
     headers: values.header ?? [],
     all: values.all === true,
@@ -130,7 +133,7 @@ interface Place { readonly config?: string | undefined, readonly url?: string | 
  * Splits the words of a command into the folder or file that it reads, and the others. For a command that takes words,
  * the first word is the folder if it is written as a path, or if it names a folder and no configuration file is found,
  * since it could name a VAC of that file. The only word of `ask` is the question unless that path exists; the only word
- * of `replay` is the session.
+ * of `replay` and of `eval` is its file.
  */
 function splitWords (command: Command, rest: readonly string[], { config, url, env, cwd }: Place): { target: string | undefined, words: readonly string[] } {
   const [first] = rest
@@ -139,8 +142,9 @@ function splitWords (command: Command, rest: readonly string[], { config, url, e
   const exists = (): boolean => existsSync(resolve(cwd, first))
   const isFolderOnly = (): boolean => config === undefined && url === undefined && isFolder(resolve(cwd, first)) &&
     findConfig(resolve(cwd, env.VAC_CONFIG_FOLDER ?? '.')) === undefined
+  const isFileLast = command === 'replay' || command === 'eval'
   const isTarget = !(command in WITH_WORDS) ||
-    (isPath(first) ? !isLast || (command === 'ask' ? exists() : command !== 'replay') : !(isLast && command === 'replay') && isFolderOnly())
+    (isPath(first) ? !isLast || (command === 'ask' ? exists() : !isFileLast) : !(isLast && isFileLast) && isFolderOnly())
   return isTarget ? { target: first, words: rest.slice(1) } : { target: undefined, words: rest }
 }
 

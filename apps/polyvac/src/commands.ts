@@ -53,6 +53,12 @@ export const COMMAND_HELP = {
     options: ['config', 'url', 'header', 'all', 'json'],
     example: 'polyvac replay session.jsonl --url http://127.0.0.1:8080'
   },
+  eval: {
+    usage: [`eval ${FOLDER} cases.yaml`],
+    about: ['ask the questions of a file, here or at the service of --url, and check the answers'],
+    options: ['config', 'url', 'header', 'junit', 'json'],
+    example: 'polyvac eval evaluation.yaml --junit evaluation.xml'
+  },
   tools: {
     usage: [`tools ${FOLDER} [server]`],
     about: ['list the tools of the MCP servers that the configuration names'],

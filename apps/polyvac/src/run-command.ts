@@ -14,6 +14,7 @@ const commands: Record<Command, () => Promise<(args: Arguments, io: CommandIo) =
   chat: async () => (await import('./commands/chat.js')).chat,
   doctor: async () => (await import('./commands/doctor.js')).doctor,
   replay: async () => (await import('./commands/replay.js')).replay,
+  eval: async () => (await import('./commands/eval.js')).evaluation,
   init: async () => (await import('./commands/init.js')).init,
   tools: async () => (await import('./commands/tools.js')).tools,
   call: async () => (await import('./commands/call.js')).call,

@@ -4,6 +4,9 @@ import { fileURLToPath } from 'node:url'
 
 export const TEMPLATE_FILES = fileURLToPath(new URL('../templates', import.meta.url))
 
+/** Files of `default` that a template has no use for. */
+const LEFT_OUT: Readonly<Record<string, readonly string[]>> = { agent: ['interpreter.mjs'] }
+
 /** Names of files that npm leaves out of a package: they are kept without their dot. */
 const DOT_FILES = new Set(['gitignore', 'env.example'])
 
@@ -17,7 +20,7 @@ export async function filesOf (template: string): Promise<Array<[path: string, f
   for (const name of ['default', template]) {
     const folder = join(TEMPLATE_FILES, name)
     for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue
+      if (!entry.isFile() || (name !== template && LEFT_OUT[template]?.includes(entry.name))) continue
       const from = join(entry.parentPath, entry.name)
       const path = relative(folder, join(entry.parentPath, `${DOT_FILES.has(entry.name) ? '.' : ''}${entry.name}`))
       const { ext } = parse(path)

@@ -1,6 +1,6 @@
 import type { InterpreterChunk } from '@polyvac/core'
-import { readUsage, type TokenUsage } from '@polyvac/core/plugin'
-import { Citations, ModelError, modelFailure, THINKING, THOUGHT_BEGINS, THOUGHT_WAS_ALL, ThinkingFilter, type OpenModel } from '@polyvac/documents/parts'
+import type { TokenUsage } from '@polyvac/core/plugin'
+import { Citations, ModelError, modelFailure, THINKING, THOUGHT_BEGINS, THOUGHT_WAS_ALL, ThinkingFilter, usageOfSteps, type OpenModel } from '@polyvac/documents/parts'
 import type { ModelMessage, TextStreamPart, ToolSet } from 'ai'
 
 import { NoAnswerError } from './errors.js'
@@ -51,6 +51,8 @@ export async function * runSteps ({ opened, system, messages, offered, citations
   let steps = 0
   let finishReason = ''
   let usage: TokenUsage | undefined
+  // @keyed none: one for each step of one answer
+  const raw: unknown[] = []
   silence.begin()
   try {
     const { fullStream } = sdk.streamText({
@@ -77,9 +79,10 @@ export async function * runSteps ({ opened, system, messages, offered, citations
       else if (part.type === 'finish-step') {
         yield * text.end()
         steps++
+        raw.push(part.usage.raw)
         finishReason = part.finishReason
         if (!COMPLETE.has(finishReason)) throw new ModelError('the stream ended before the answer did')
-      } else if (part.type === 'finish') usage = readUsage(part.totalUsage)
+      } else if (part.type === 'finish') usage = usageOfSteps(part.totalUsage, raw)
       else yield * calls.read(part)
       // neither a slow reader nor a slow tool is the silence of the model
       if (!calls.isRunning) silence.begin()

@@ -1,5 +1,6 @@
-import type { ChatTurn, Hit, InterpreterChunk, Memory } from '@polyvac/core'
+import { createVacs, type ChatTurn, type Hit, type InterpreterChunk, type Memory } from '@polyvac/core'
 import { test } from 'tap'
+import { until } from '../../../test/fixtures/until.js'
 import { ask } from '../../documents/test/fixtures/ask.js'
 import { agentInterpreter } from '../src/index.js'
 import { fakeModel, type ModelStep } from './fixtures/model.js'
@@ -149,6 +150,33 @@ test('the time of a slow tool is not the silence of the model', async t => {
   t.equal((await ask(agentInterpreter({ timeoutMs: 1_000 }), 'Read', { vac, ...slow })).final.answer, 'Read.')
 })
 
+test('the tools that a model calls in one step run side by side, and each result has the id of its call', async t => {
+  const { vac, requests } = await fakeModel(t, [
+    { calls: [{ name: 'kitchen__brew', args: { drink: 'tea' } }, { name: 'kitchen__brew', args: { drink: 'milk' } }, { name: 'notes__read', args: {} }] },
+    { says: 'Done.' }
+  ])
+  const waiting: Array<() => void> = []
+  const tools = {
+    listTools: async () => [BREW, NOTES],
+    async callTool (_server: string, tool: string, args: any) {
+      // ends only once all three have begun, the last one first
+      await new Promise<void>(resolve => { if (waiting.push(resolve) === 3) for (const go of waiting.reverse()) go() })
+      return { content: [{ type: 'text', text: `${tool} ${args.drink ?? 'notes'}` }] }
+    }
+  }
+  t.equal((await ask(agentInterpreter(), 'Brew', { vac, ...tools })).final.answer, 'Done.')
+  const results = requests[1]!.messages.filter(({ role }) => role === 'tool') as Array<{ tool_call_id?: string, content: unknown }>
+  t.match(results, [{ tool_call_id: 'call_1_0', content: /\nbrew tea\n/ }, { tool_call_id: 'call_1_1', content: /\nbrew milk\n/ }, { tool_call_id: 'call_1_2', content: /\nread notes\n/ }])
+})
+
+test('the time of an answer ends a model that goes on, and its connection', async t => {
+  const { vac, open, requests } = await fakeModel(t, [{ says: 'Tea ', fails: 'hangs' }])
+  const vacs = createVacs({ vacs: { a: vac }, streamInterpreter: agentInterpreter() })
+  await t.rejects(vacs.get('a').ask({ question: 'Tea?', timeoutMs: 1_000 }), { code: 'VAC_TIMEOUT' })
+  t.equal(requests.length, 1)
+  await until(() => open.size === 0, 'the connection to the model is closed')
+})
+
 test('what a model reports of its tokens is checked', async t => {
   for (const usage of [null, 'many', { prompt_tokens: -1, completion_tokens: 1e99 }, { prompt_tokens: 'x' }]) {
     const { vac } = await fakeModel(t, [{ says: 'Yes.', usage }])
@@ -173,6 +201,12 @@ test('earlier turns are bounded, and begin with a question', async t => {
   t.strictSame(messages.slice(1).map(({ role, content }) => [role, String(content).split(' ')[0]]).at(0), ['user', '30'])
   t.equal(messages.length, 12)
   t.match(final.metadata, { turns_left_out: 30 })
+  const long: ChatTurn[] = [{ role: 'user', content: 'x'.repeat(40_000) }, { role: 'assistant', content: 'a' }, { role: 'user', content: 'b' }, { role: 'assistant', content: 'c' }]
+  for (const [options, turns, kept] of [[{}, long, ['b', 'c']], [{ historyTokens: 20_000 }, long, [long[0]!.content, 'a', 'b', 'c']], [{ historyTokens: 0 }, long.slice(2), []], [{}, [{ role: 'user', content: 'y'.repeat(32_001) }], []]] as const) {
+    const { final } = await ask(agentInterpreter(options), 'And?', { vac }, [...turns])
+    t.strictSame(requests.at(-1)!.messages.slice(1, -1).map(({ content }) => content), kept)
+    t.equal(final.metadata.turns_left_out ?? 0, turns.length - kept.length)
+  }
 })
 
 test('files are parts of the question, and a demanded form reaches the model', async t => {

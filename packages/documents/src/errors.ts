@@ -35,6 +35,6 @@ export const ModelFailedError = createError<[string, string]>('DOCUMENTS_MODEL_F
 export const ModelRedirectError = createError<[string, string]>('DOCUMENTS_MODEL_REDIRECT',
   "the model server at '%s' redirects to %s, and questions and keys are not sent on; set `base_url` to the final URL", 502)
 
-/** A model is configured, and the optional packages that call it are not installed. No argument. */
-export const ModelSdkMissingError = createError('DOCUMENTS_MODEL_SDK_MISSING',
-  'a model is configured, and the packages that call it are not installed; run `npm install ai@6 @ai-sdk/openai-compatible@2`', 502)
+/** A model is configured, and the optional packages that call it are not installed. Argument: the packages. */
+export const ModelSdkMissingError = createError<[string]>('DOCUMENTS_MODEL_SDK_MISSING',
+  'a model is configured, and the packages that call it are not installed; run `npm install %s`', 502)

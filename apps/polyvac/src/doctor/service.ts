@@ -45,11 +45,7 @@ export async function checkReachable (client: HttpClient): Promise<Finding> {
 export async function * checkService (client: HttpClient, startSignal = AbortSignal.timeout(MAX_START_MS)): AsyncGenerator<Finding> {
   const health = await client.send('health')
   yield health.status === 200 ? ok('health', 'GET /health answers 200') : judgeStatus('health', health)
-  let ready = await client.send('ready')
-  while (recordsOf(ready, 'reasons').some(isStarting) && !startSignal.aborted) {
-    await delay(LOOK_MS, undefined, { signal: startSignal }).catch(() => {})
-    ready = await client.send('ready')
-  }
+  const ready = await whenStarted(client, startSignal)
   const reasons = recordsOf(ready, 'reasons')
   if (ready.status === 200 && reasons.length === 0) yield ok('ready', 'GET /ready answers 200')
   else if (reasons.length === 0) yield judgeStatus('ready', ready)
@@ -66,6 +62,16 @@ export async function * checkService (client: HttpClient, startSignal = AbortSig
   if (Number.isNaN(skew)) yield unchecked('clock', 'responses have no Date header')
   else if (skew <= MAX_CLOCK_SKEW_MS) yield ok('clock', 'the clocks of both machines agree')
   else yield warning('clock', `the clocks differ by ${Math.round(skew / 1000)} s`, 'synchronise both machines with NTP: tokens expire by the clock')
+}
+
+/** What `/ready` has when no MCP server is starting any more, or the time is up. */
+export async function whenStarted (client: HttpClient, startSignal = AbortSignal.timeout(MAX_START_MS)): Promise<WholeReply> {
+  let ready = await client.send('ready')
+  while (recordsOf(ready, 'reasons').some(isStarting) && !startSignal.aborted) {
+    await delay(LOOK_MS, undefined, { signal: startSignal }).catch(() => {})
+    ready = await client.send('ready')
+  }
+  return ready
 }
 
 function judgeStatus (check: string, { status }: WholeReply): Finding {

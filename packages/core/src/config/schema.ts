@@ -23,7 +23,7 @@ export type MemoryEntry = Static<typeof MemoryEntry>
 export const VacConfig = Type.Object({
   display_name: Type.Optional(Type.String({ description: 'shown to people; becomes the skill description' })),
   description: Type.Optional(Type.String({ description: 'what the VAC is for; shown to people, models and agents; default: `display_name`' })),
-  model: Type.Optional(Type.String({ description: 'language model; `extractive` or absent: answers without one' })),
+  model: Type.Optional(Type.String({ description: 'language model; `anthropic/<name>` and `google/<name>` are of that maker where no server is named; `extractive` or absent: answers without one' })),
   agent: Type.Optional(Type.String({ description: 'kind of agent, mentioned in capability descriptions' })),
   agent_version: Type.Optional(Type.String({ minLength: 1, description: 'version of the agent, for its cards; default: that of Polyvac' })),
   mcp_tool: Type.Optional(Type.String({

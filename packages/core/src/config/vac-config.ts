@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import type { TObject, TSchema } from '@sinclair/typebox'
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import { isAlias, isMap, isScalar, LineCounter, parseDocument, visit, type Alias, type Document, type Node, type Pair, type Scalar } from 'yaml'
 import { equalKeys, excessOf, isTooLarge } from './bounds.js'
@@ -50,28 +50,39 @@ export function parseConfig (text: string, file: string, options: ConfigOptions 
   return parseSections(text, file, options)
 }
 
+/** The value of a file with another schema; its texts have no variables. @throws CONFIG_INVALID with all problems */
+export function parseWith<T extends TSchema> (schema: T, text: string, file: string): Static<T> {
+  const check = checkOf(text, file, undefined)
+  const value = check.toValue()
+  check.shape(value, schema)
+  check.end()
+  return value as Static<T>
+}
+
 /** The same for a program that knows `service`. */
 export function parseSections (text: string, file: string, options: SectionOptions): Config {
-  const excess = excessOf(text)
-  if (excess !== undefined) {
-    const { at, message } = excess
-    const lines = text.slice(0, at).split('\n')
-    throw new ConfigError([frameProblem({ file, line: lines.length, column: lines.at(-1)!.length + 1 }, text, 1, message)])
-  }
   const { section } = options
-  const check = new Check(text, file, section)
+  const check = checkOf(text, file, section)
   const variables = check.interpolate(options.env ?? process.env)
   const value = check.toValue()
-  check.shape(value)
+  check.shape(value, section === undefined ? VacConfigFile : configFile(section.schema))
+  check.warnOfVacs(value)
   const { vac, service } = value as { vac?: unknown, service?: unknown }
   const vacs = isRecord(vac) ? vac : {}
   if (section === undefined) check.mustServe(vac, service !== undefined, 'add a VAC under "vac:"')
   else section.check(check, { vac, service: isRecord(service) ? service : {} }, options)
   check.names(vacs, options)
-  if (check.problems.length > 0) {
-    throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column), check.warnings, check.hasMore, check.refusedAuth)
-  }
+  check.end()
   return { file, folder: dirname(file), service: (service ?? {}) as Record<string, unknown>, vac: vacs as Record<string, VacConfig>, warnings: check.warnings, variables }
+}
+
+/** @throws CONFIG_INVALID for a file that is too large or too deep */
+function checkOf (text: string, file: string, section: ServiceSection | undefined): Check {
+  const excess = excessOf(text)
+  if (excess === undefined) return new Check(text, file, section)
+  const { at, message } = excess
+  const lines = text.slice(0, at).split('\n')
+  throw new ConfigError([frameProblem({ file, line: lines.length, column: lines.at(-1)!.length + 1 }, text, 1, message)])
 }
 
 /** One check of one file: its tree, its value, and their problems, each with its place. */
@@ -181,9 +192,15 @@ class Check implements FileCheck {
     return { auth: isRead ? auth as Record<string, unknown> : undefined, isWhole: this.#document.errors.length === 0, hashes: [...hashes].map(hash => hash.toLowerCase()) }
   }
 
-  /** Checks the value against the schema; unknown keys inside a VAC are warnings. */
-  shape (value: unknown): void {
-    for (const error of errorsOf(this.section === undefined ? VacConfigFile : configFile(this.section.schema), value)) {
+  /** @throws CONFIG_INVALID where there are problems */
+  end (): void {
+    if (this.problems.length === 0) return
+    throw new ConfigError(this.problems.sort((a, b) => a.line - b.line || a.column - b.column), this.warnings, this.hasMore, this.refusedAuth)
+  }
+
+  /** Checks the value against the schema. */
+  shape (value: unknown, schema: TSchema): void {
+    for (const error of errorsOf(schema, value)) {
       if (this.hasMore) return
       // a missing key has an error of type ObjectRequiredProperty, too
       if (error.value === undefined && error.type !== ValueErrorType.ObjectRequiredProperty) continue
@@ -192,6 +209,10 @@ class Check implements FileCheck {
       if (this.#writtenAt(node) !== undefined && convert(value, path, error.schema)) continue
       this.#report(this.#explain(error, path, value))
     }
+  }
+
+  /** Warns of unknown keys inside VACs. */
+  warnOfVacs (value: unknown): void {
     const { vac } = value as { vac?: unknown }
     for (const [name, entry] of isRecord(vac) ? Object.entries(vac) : []) {
       if (isRecord(entry)) this.#warnOfKeys(entry, VacConfig, ['vac', name], 'kept for the interpreter')

@@ -5,7 +5,10 @@ const Count = Type.Integer({ minimum: 0 })
 
 /** The tokens of a language model, with the names of the OpenAI API. */
 export const TokenUsage = Type.Object({
-  prompt_tokens: Count, completion_tokens: Count, total_tokens: Count
+  prompt_tokens: Count,
+  completion_tokens: Count,
+  total_tokens: Count,
+  cost: Type.Optional(Type.Number({ minimum: 0, description: 'what the server of the model reports that it cost, in the unit of that server, such as US dollars' }))
 }, { title: 'TokenUsage' })
 export type TokenUsage = Static<typeof TokenUsage>
 
@@ -24,7 +27,14 @@ export function readUsage (value: unknown): TokenUsage | undefined {
   const prompt = countOf(value, PROMPT)
   const completion = countOf(value, COMPLETION)
   if (prompt === undefined || completion === undefined) return undefined
-  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
+  const cost = costOf(value)
+  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion, ...cost !== undefined && { cost } }
+}
+
+/** The cost that a server reports with its counts; undefined without one. */
+export function costOf (usage: unknown): number | undefined {
+  const cost = isRecord(usage) ? usage.cost : undefined
+  return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : undefined
 }
 
 function countOf (value: Readonly<Record<string, unknown>>, names: readonly string[]): number | undefined {

@@ -1,6 +1,7 @@
 // The optional packages that call models, and the reasons for their failures.
 import { beginning, isMissingModule, MemoryBudgetError } from '@polyvac/core/plugin'
 import { ModelRedirectError, ModelSdkMissingError } from '../errors.js'
+import { PROVIDERS, type CreateModel, type ProviderName } from './providers.js'
 
 /** Codes of connections that could not be opened. */
 const UNREACHED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
@@ -15,11 +16,23 @@ export class ModelError extends Error {
 
 /** Loads optional packages of 27 MB at first use: most installations have no model. Fails with ModelError. */
 export async function loadSdk (): Promise<[typeof import('ai'), typeof import('@ai-sdk/openai-compatible')]> {
+  return await loadOptional('@ai-sdk/openai-compatible@2', async () => await import('@ai-sdk/openai-compatible'))
+}
+
+/** The same for a maker of models with another API. */
+export async function loadProvider (name: ProviderName): Promise<[typeof import('ai'), CreateModel]> {
+  const { packageName, version, create } = PROVIDERS[name]
+  // not a literal: a build without tests has no types of them
+  const found = await loadOptional(`${packageName}@${version}`, async () => await import(packageName as string) as Record<string, CreateModel>)
+  return [found[0], found[1][create]!]
+}
+
+async function loadOptional<T> (wanted: string, load: () => Promise<T>): Promise<[typeof import('ai'), T]> {
   try {
-    return await Promise.all([import('ai'), import('@ai-sdk/openai-compatible')])
+    return await Promise.all([import('ai'), load()])
   } catch (error) {
     if (!isMissingModule(error)) throw error
-    const cause = Object.assign(new ModelSdkMissingError(), { cause: error })
+    const cause = Object.assign(new ModelSdkMissingError(`ai@6 ${wanted}`), { cause: error })
     throw new ModelError(cause.message, { cause })
   }
 }

@@ -1,12 +1,15 @@
 import type { VacConfig } from '@polyvac/core'
 import { deadlineSignal, integer, memoryBudget, type OptionRule } from '@polyvac/core/plugin'
-import { messageIn, reasonOf } from './model-client.js'
+import { loadProvider, messageIn, reasonOf } from './model-client.js'
 import { modelFetch } from './model-fetch.js'
+import { PROVIDERS, providerOf, type ProviderName } from './providers.js'
 
-/** A model on an OpenAI-compatible server. */
+/** A model on an OpenAI-compatible server, or of a maker with another API. */
 export interface ModelServer {
   /** The URL, including `/v1`. */
   readonly baseUrl: string
+  /** The maker with another API. */
+  readonly provider?: ProviderName | undefined
   readonly model: string
   readonly apiKey?: string | undefined
 }
@@ -53,14 +56,17 @@ export function wantsModel (vac: VacConfig): boolean {
 
 /**
  * The server and model of a VAC's entry: `openai: { base_url, api_key, model }`, otherwise OPENAI_BASE_URL and
- * OPENAI_API_KEY; with `model: auto`, the first local server that lists a model. Returns the reason where there is
- * none.
+ * OPENAI_API_KEY; without a URL `anthropic/<name>` and `google/<name>` with the key of that maker; with `model: auto`,
+ * the first local server that lists a model. Returns the reason where there is none.
  */
 export async function findModel (vac: Pick<VacConfig, 'model' | 'openai'>, options: FindOptions): Promise<ModelServer | { reason: string }> {
   const { env } = process
   const { kind = 'text' } = options
   const named = vac.openai?.model ?? (vac.model === 'auto' || vac.model === 'extractive' ? undefined : vac.model)
   const configured = vac.openai?.base_url ?? nonEmpty(env['OPENAI_BASE_URL'])
+  // servers of many models have names like these, too
+  const made = configured === undefined && kind === 'text' ? providerOf(named) : undefined
+  if (made !== undefined) return ofProvider(made.provider, made.model)
   const apiKey = vac.openai?.api_key ?? nonEmpty(env['OPENAI_API_KEY'])
   const baseUrl = configured ?? (named !== undefined && apiKey !== undefined ? OPENAI : undefined)
   if (baseUrl !== undefined) {
@@ -81,6 +87,13 @@ export async function findModel (vac: Pick<VacConfig, 'model' | 'openai'>, optio
   return { reason: 'no server was found on this machine' }
 }
 
+function ofProvider (provider: ProviderName, model: string): ModelServer | { reason: string } {
+  const { key, address, baseUrl } = PROVIDERS[provider]
+  const apiKey = nonEmpty(process.env[key])
+  if (apiKey === undefined) return { reason: `${key} is not set` }
+  return { provider, baseUrl: (nonEmpty(process.env[address]) ?? baseUrl).replace(/\/+$/, ''), model, apiKey }
+}
+
 /**
  * Asks the server of a VAC's entry for its models, as `polyvac doctor` does. `problem` is why the model cannot be used.
  * @example
@@ -90,7 +103,8 @@ export async function findModel (vac: Pick<VacConfig, 'model' | 'openai'>, optio
 export async function checkModel (vac: Pick<VacConfig, 'model' | 'openai'>, options: FindOptions): Promise<{ readonly server?: string, readonly model?: string, readonly problem?: string }> {
   const found = await findModel(vac, options)
   if ('reason' in found) return { problem: found.reason }
-  const { baseUrl: server, model, apiKey } = found
+  const { baseUrl: server, model, apiKey, provider } = found
+  if (provider !== undefined) return await loadProvider(provider).then(() => ({ server, model }), (error: unknown) => ({ server, model, problem: reasonOf(error) }))
   const list = await listModels(server, apiKey, LIST_TIMEOUT_MS, options.signal)
   if ('reason' in list) return { server, model, problem: list.reason }
   // Ollama lists `qwen3:latest` and takes `qwen3`

@@ -1,8 +1,9 @@
-import { readUsage, type TokenUsage } from '@polyvac/core/plugin'
+import type { TokenUsage } from '@polyvac/core/plugin'
 import { ModelError, modelFailure } from './model-client.js'
 import { openModel } from './open-model.js'
 import { fitMessages, type ModelMessage } from './model-messages.js'
 import type { ModelServer } from './model-server.js'
+import { usageOfSteps } from './steps-usage.js'
 import { THOUGHT_BEGINS, ThinkingFilter, type ModelPiece } from './thinking.js'
 
 export interface ModelStreamOptions {
@@ -42,6 +43,7 @@ AsyncGenerator<ModelPiece, ModelEnd> {
   const both = AbortSignal.any([signal, stop.signal])
   let finishReason: string | undefined
   let usage: TokenUsage | undefined
+  let raw: unknown
   const thinking = new ThinkingFilter()
   try {
     const { fullStream } = streamText({
@@ -67,9 +69,11 @@ AsyncGenerator<ModelPiece, ModelEnd> {
         timer = setTimeout(silence, timeoutMs)
       } else if (part.type === 'error') {
         throw modelFailure(part.error)
+      } else if (part.type === 'finish-step') {
+        raw = part.usage.raw
       } else if (part.type === 'finish') {
         finishReason = part.finishReason
-        usage = readUsage(part.totalUsage)
+        usage = usageOfSteps(part.totalUsage, [raw])
       }
     }
     both.throwIfAborted()

@@ -1,8 +1,9 @@
 import { memoryBudget, traceParent } from '@polyvac/core/plugin'
 import type { LanguageModel } from 'ai'
-import { loadSdk } from './model-client.js'
+import { loadProvider, loadSdk } from './model-client.js'
 import { modelFetch } from './model-fetch.js'
 import type { ModelServer } from './model-server.js'
+import type { CreateModel } from './providers.js'
 import { repaired } from './repair-response.js'
 
 /** Longest answer of a model, in bytes of its events: about 200 for each token. */
@@ -18,16 +19,20 @@ export interface OpenModel {
 }
 
 /** Opens the model of a server. @param owner whose share of the memory its answers count against. @throws ModelError */
-export async function openModel ({ baseUrl, apiKey, model }: ModelServer, owner: string | undefined): Promise<OpenModel> {
-  const [sdk, { createOpenAICompatible }] = await loadSdk()
+export async function openModel ({ baseUrl, apiKey, model, provider }: ModelServer, owner: string | undefined): Promise<OpenModel> {
+  const [sdk, create] = provider === undefined ? await loadCompatible() : await loadProvider(provider)
   const held = memoryBudget.hold('the answers of model servers', owner)
-  const provider = createOpenAICompatible({
-    name: 'openai-compatible',
+  const bounded = modelFetch({ baseUrl, maxBytes: MAX_STREAM_BYTES, held })
+  const make = create({
     baseURL: baseUrl,
-    includeUsage: true,
     ...apiKey !== undefined && { apiKey },
     headers: { ...traceParent() },
-    fetch: repaired(modelFetch({ baseUrl, maxBytes: MAX_STREAM_BYTES, held }))
+    fetch: provider === undefined ? repaired(bounded) : bounded
   })
-  return { sdk, model: provider(model), release () { held.release() } }
+  return { sdk, model: make(model), release () { held.release() } }
+}
+
+async function loadCompatible (): Promise<[typeof import('ai'), CreateModel]> {
+  const [sdk, { createOpenAICompatible }] = await loadSdk()
+  return [sdk, options => createOpenAICompatible({ name: 'openai-compatible', includeUsage: true, ...options })]
 }

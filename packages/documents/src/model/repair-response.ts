@@ -37,8 +37,9 @@ function repairLine (line: string): string {
   }
 }
 
+/** Whether the counts are counts; other fields, such as the cost, may be anything. */
 function isUsage (usage: unknown): boolean {
-  return isRecord(usage) && Object.values(usage).every(count => count === null || isRecord(count) || (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0))
+  return isRecord(usage) && Object.entries(usage).every(([name, count]) => !name.endsWith('_tokens') || count === null || (Number.isSafeInteger(count) && (count as number) >= 0))
 }
 
 function lineByLine (change: (line: string) => string): TransformStream<string, string> {

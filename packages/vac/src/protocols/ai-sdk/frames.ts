@@ -208,7 +208,7 @@ export class MessageWriter {
     const { usage: _usage, ...others } = metadata
     const usage = usageOf(answer)
     const messageMetadata = {
-      ...usage !== undefined && { usage: { inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens, totalTokens: usage.total_tokens } },
+      ...usage !== undefined && { usage: { inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens, totalTokens: usage.total_tokens, ...usage.cost !== undefined && { cost: usage.cost } } },
       ...Object.keys(others).length > 0 && { metadata: others },
       ...rejected === true && { rejected }
     }

@@ -27,6 +27,7 @@ export const Usage = Type.Object({
   prompt_tokens: Type.Integer(),
   completion_tokens: Type.Integer(),
   total_tokens: Type.Integer(),
+  cost: Type.Optional(Type.Number({ description: 'not of OpenAI: what the server of the model reports that it cost' })),
   estimated: Type.Optional(Type.Boolean({ description: 'true where the interpreter reports no usage: a quarter of the characters' }))
 })
 export type Usage = Static<typeof Usage>

@@ -81,6 +81,7 @@ function usage (answer: Answer, input: number, output: number): object {
     output_tokens: completion,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: prompt + completion,
+    ...counted?.cost !== undefined && { cost: counted.cost },
     ...counted === undefined && { estimated: true }
   }
 }

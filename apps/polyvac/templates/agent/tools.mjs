@@ -1,0 +1,14 @@
+// Functions that the model may call. `inputSchema` is the JSON Schema of their arguments, which are checked before.
+const EUROS_PER_100_GRAMS = { green: 6.5, black: 4, oolong: 9 }
+
+export const tools = [{
+  name: 'price',
+  description: 'The price of tea in euros',
+  inputSchema: {
+    type: 'object',
+    properties: { tea: { enum: Object.keys(EUROS_PER_100_GRAMS) }, grams: { type: 'integer', minimum: 1 } },
+    required: ['tea', 'grams']
+  },
+  annotations: { readOnlyHint: true },
+  handler: ({ tea, grams }) => `${(EUROS_PER_100_GRAMS[tea] * grams / 100).toFixed(2)} €`
+}]
