@@ -24,7 +24,7 @@ export const limits = {
     ['Pause of a stream', 'a2a-client: MAX_SILENCE_MS', 'ms', 'The stream is opened again.'],
     ['Redirects within an origin', 'a2a-client: MAX_REDIRECTS', '', 'The last response counts.'],
     ['Tries to send a message, and to open a stream again', 'a2a-client: MAX_TRIES', '', '503 `REMOTE_AGENT_UNAVAILABLE`; a task that has begun is read every few seconds.'],
-    ['Time for one answer', 'a2a-client: DEFAULT_TIMEOUT_MS', 'ms', '504 `REMOTE_AGENT_TIMEOUT`; the remote task is canceled. Set it with `timeoutMs`.'],
+    ['Time for one answer', 'a2a-client: DEFAULT_TIMEOUT_MS', 'ms', '504 `REMOTE_AGENT_TIMEOUT`; the remote task is canceled. Set it with `timeout` of the entry, or `timeoutMs`.'],
     ['Wait for the cancellation of a remote task', 'a2a-client: CANCEL_MS', 'ms', 'The answer ends without it.'],
     ['Artifacts of an answer', 'a2a-client: MAX_KEPT_ARTIFACTS', '', '502 `REMOTE_AGENT_ANSWER`.'],
     ['Parts of them besides text', 'a2a-client: MAX_KEPT_PARTS', '', 'The same.'],
@@ -32,6 +32,8 @@ export const limits = {
     ['Parts of a message or artifact that are read', 'a2a-client: MAX_PARTS', '', 'Further ones are left out.'],
     ['Earlier turns that the first message of a context has, as data', 'a2a-client: MAX_HISTORY_CHARS', 'characters', 'Older ones are left out.'],
     ['Agents that a message passes', 'a2a-client: MAX_HOPS', '', '508 `REMOTE_AGENT_LOOP`.'],
+    ['Name of a card, in lists', 'a2a-client: MAX_TITLE_CHARS', 'characters', 'The rest is left out.'],
+    ['Description of a card, in lists', 'a2a-client: MAX_DESCRIPTION_CHARS', 'characters', 'The same.'],
     ['Contexts of conversations that a process keeps', 'a2a-client: MAX_REMEMBERED', '', 'The oldest one leaves, and its conversation begins a new context.']
   ],
   Citations: [
@@ -307,7 +309,7 @@ export const limits = {
     ['Nesting of a message of a server', 'mcp-gateway: MAX_MESSAGE_DEPTH', 'levels', 'It is not parsed, and only its call fails: 500 `MCP_MESSAGE_TOO_LARGE`.'],
     ['Bytes of the limit for each value of a message', 'mcp-gateway: BYTES_PER_VALUE', 'bytes', 'The same, for a message with more values. Set it with `max_message_bytes` of the server.'],
     ['A line of a server, in lengths of a message', 'mcp-gateway: ENDLESS_FACTOR', '', 'The server is ended and started again.'],
-    ['Text of a definition, such as a description', 'mcp-gateway: MAX_TEXT_CHARS', 'characters', 'The rest is left out.'],
+    ['Text of a definition, such as a description', 'core: MAX_TEXT_CHARS', 'characters', 'The rest is left out.'],
     ['Name or URI of an entry of a list', 'mcp-gateway/clean-item: MAX_NAME_CHARS', 'characters', 'The entry is left out, with a log line and in `/mcp/servers`.'],
     ['One definition of a list', 'mcp-gateway: MAX_ITEM_CHARS', 'characters', 'The same.'],
     ['Nesting of a definition', 'mcp-gateway: MAX_ITEM_DEPTH', 'levels', 'The same.'],

@@ -14,7 +14,7 @@ export type { LatestRun, NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTu
 export { isAnswer, isStep } from './vac/chunk.js'
 export { Step } from './vac/step.js'
 export type { InterpreterStep, StepKind, StepView } from './vac/step.js'
-export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal } from './vac/vac.js'
+export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal, RemoteState } from './vac/vac.js'
 export type {
   CallTool, ListedTool, ListTools, ToolAccess, ToolCallOptions, ToolCallResult, ToolContent, ToolResource
 } from './vac/tools.js'

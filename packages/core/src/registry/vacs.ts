@@ -18,6 +18,8 @@ export interface VacParts {
   readonly streamInterpreter?: Interpreter | undefined
   readonly vacInterpreter?: Interpreter | undefined
   readonly memory?: Memory | undefined
+  /** Of a VAC that an agent of another service answers. */
+  readonly remote?: Vac['remote']
 }
 
 export interface VacsOptions {
@@ -171,6 +173,7 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
       name,
       config,
       memory: own.memory,
+      remote: own.remote,
       takes,
       openai: takes,
       asksOnce: ask !== stream,
