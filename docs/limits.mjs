@@ -31,7 +31,9 @@ export const limits = {
     ['Characters of all of it', 'a2a-client: MAX_KEPT_CHARS', 'characters', 'The same.'],
     ['Parts of a message or artifact that are read', 'a2a-client: MAX_PARTS', '', 'Further ones are left out.'],
     ['Earlier turns that the first message of a context has, as data', 'a2a-client: MAX_HISTORY_CHARS', 'characters', 'Older ones are left out.'],
-    ['Agents that a message passes', 'a2a-client: MAX_HOPS', '', '508 `REMOTE_AGENT_LOOP`.'],
+    ['Questions of one answer to other agents', 'core: MAX_AGENT_CALLS', '', 'The next one fails with `AGENT_CALLS`.'],
+    ['JSON of what a run remembers of them', 'core: MAX_REMEMBERED_CHARS', 'characters', 'The oldest ones are left out: a later attempt sends their messages again, with the same ids.'],
+    ['Agents that a message passes', 'core: MAX_HOPS', '', '508 `REMOTE_AGENT_LOOP` or `AGENT_LOOP`.'],
     ['Name of a card, in lists', 'a2a-client: MAX_TITLE_CHARS', 'characters', 'The rest is left out.'],
     ['Description of a card, in lists', 'a2a-client: MAX_DESCRIPTION_CHARS', 'characters', 'The same.'],
     ['Contexts of conversations that a process keeps', 'a2a-client: MAX_REMEMBERED', '', 'The oldest one leaves, and its conversation begins a new context.']

@@ -80,7 +80,7 @@ vac:
     '5:25 there is no VAC "other"; known: docs',
     '6:23 there is no VAC "dosc"; known: docs | did you mean "docs"?',
     '6:43 service.a2a.grpc.port: expected integer to be less or equal to 65535, got 99999',
-    '7:23 there is no built-in interpreter "documnets"; known: documents, openai, echo; or give a module path, such as ./mine.mjs | did you mean "documents"?',
+    '7:23 there is no built-in interpreter "documnets"; known: documents, agent, openai, echo; or give a module path, such as ./mine.mjs | did you mean "documents"?',
     '8:28 unknown key "comand" in service.mcp_servers.0 | did you mean "command"?',
     '11:19 vac.docs.display_name: expected string, got 7',
     '13:27 there is no built-in vectorstore "lancedb"; known: folder; or give a module path, such as ./mine.mjs'

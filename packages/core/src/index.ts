@@ -18,6 +18,7 @@ export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal, Remo
 export type {
   CallTool, ListedTool, ListTools, ToolAccess, ToolCallOptions, ToolCallResult, ToolContent, ToolResource
 } from './vac/tools.js'
+export type { CallAgent, ListAgents, ListedAgent } from './vac/agents.js'
 export type { FunctionContext, FunctionDefinition, FunctionTool, FunctionTools } from './vac/tools.js'
 export { defineTools, type LocalTool, type ToolContext } from './tools/define-tools.js'
 export type { Checked, StandardSchema, ToolSchema } from './tools/tool-schema.js'

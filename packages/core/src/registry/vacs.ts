@@ -11,7 +11,7 @@ import { memoryBudget } from '../limits/memory-budget.js'
 import { OwnerSlots } from '../limits/owner-slots.js'
 import type { Memory } from '../vac/memory.js'
 import type { ToolAccess } from '../vac/tools.js'
-import type { Vac } from '../vac/vac.js'
+import type { ExposedVacs, Vac } from '../vac/vac.js'
 
 /** Interpreters and memory of one VAC, in place of the shared ones. */
 export interface VacParts {
@@ -156,6 +156,7 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     }
   }
   const built = new Map<string, Vac>()
+  const agents: ExposedVacs = { has: name => built.has(name), list: () => [...built.values()], get: name => built.get(name)! }
   for (const [name, config] of entries) {
     const problem = vacNameProblem(name)
     if (problem !== undefined) throw new InvalidVacNameError(quoteName(name), problem.reason, problem.remedy)
@@ -166,7 +167,7 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     }
     // a VAC with its own stream interpreter does not answer with the shared static one
     const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
-    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, listTools, tools, memory: own.memory, limits, admit })
+    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, listTools, tools, memory: own.memory, limits, admit, agents })
     const takes = stream.takes ?? stream.openai
     const [streamed, asked] = [run(stream), run(ask)]
     built.set(name, {
