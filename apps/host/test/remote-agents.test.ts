@@ -1,6 +1,7 @@
 import { test, type Test } from 'tap'
 import type { ConfigError } from '@polyvac/core'
 import { agent as httpAgent, card, json, rawAgent, status, stream, task, artifact, COMPLETED, WORKING, type Json } from '../../../packages/a2a-client/test/fixtures/agent.js'
+import { fakeModel } from '../../../packages/agent/test/fixtures/model.js'
 import { published } from '../../../packages/a2a-client/test/fixtures/published.js'
 import { questions } from '../../../test/probes/index.mjs'
 import { until } from '../../../test/fixtures/until.js'
@@ -204,4 +205,21 @@ test('a reload adds, changes and removes agents, and keeps the others', async t 
   t.equal((await ask(app, 'a')).statusCode, 404)
   t.match((await ask(app, 'b')).json(), { answer: 'You said: hello' })
   await until(() => app.polyvac.vacs.get('b').config.display_name === 'peer 0.3', 'its card is read')
+})
+
+test('`tools` of an agent without code: another VAC and a remote agent, with the rights of the caller', async t => {
+  const peer = await published(t, '0.3')
+  const { url, requests } = await fakeModel(t, ({ messages }) => messages.at(-1)!.role === 'tool'
+    ? { says: 'Done.' }
+    : { calls: [{ name: 'vac_demo', args: { message: 'one' } }, { name: 'peer', args: { message: 'two' } }, { name: 'peer', args: { message: 'two' } }] })
+  const yaml = file(`    - { name: peer, url: "${peer.url}" }\n`).replace('vac: { demo: {} }', `vac:
+  demo: {}
+  front: { interpreter: agent, model: fake, openai: { base_url: "${url}" }, tools: ["vac:demo", peer] }
+`)
+  const app = await host(t, { vacs: undefined, stream_interpreter: undefined, tasks: undefined, config: parse(yaml) })
+  t.match((await ask(app, 'front')).json(), { answer: 'Done.' })
+  t.match(requests[1]!.messages.slice(-3).map(({ content }) => content), [/one/, /You said: two/, /You said: two/])
+  t.equal(new Set(peer.messages.map(({ messageId }) => messageId)).size, 2, 'two calls are two messages')
+  await t.rejects(host(t, { vacs: undefined, stream_interpreter: undefined, tasks: undefined, config: parse(yaml.replace('"vac:demo", peer', '"vac:demo", per')) }),
+    { code: 'VAC_TOOLS', message: /there is no tool, MCP server or agent "per"; did you mean "peer"\?/ })
 })
