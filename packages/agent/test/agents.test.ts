@@ -49,7 +49,7 @@ test('a question of an agent is the result of its tool, and the next call is the
   t.match(requests[2]!.messages.at(-1)!.content, /green: four minutes/)
 })
 
-test('an agent that the caller may not use is no tool, and without a list there are none', async t => {
+test('an agent that the caller may not use is not offered, and without a list none are', async t => {
   const { vac, requests } = await asking(t, ['vac:cook', 'peer'], [{ says: 'No.' }])
   await vac.ask({ question: 'x', principal: { owner: 'ada', scopes: ['vac:front', 'vac:peer'] } })
   t.strictSame(requests[0]!.tools!.map(({ function: { name } }) => name), ['peer', 'ask_user'])
