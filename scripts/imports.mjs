@@ -24,7 +24,7 @@ const ARROWS = {
   'a2a-client': ['core'],
   'mcp-server': ['core', 'mcp-protocol', { types: 'tasks' }],
   'mcp-gateway': ['core', 'mcp-protocol'],
-  host: ['core', 'auth', 'sqlite', 'tasks', 'documents', 'agent', 'vac', 'a2a', 'mcp-server', 'mcp-gateway', 'playground', 'runs'],
+  host: ['core', 'auth', 'sqlite', 'tasks', 'documents', 'agent', 'vac', 'a2a', 'a2a-client', 'mcp-server', 'mcp-gateway', 'playground', 'runs'],
   polyvac: ['core', 'auth', 'client', 'host']
 }
 

@@ -12,6 +12,7 @@ import { ON_POSTGRES, Replicas } from './replicas.mjs'
 import { killBeforeAnswers } from './conversations.mjs'
 import { disturbResponses } from './responses.mjs'
 import { killUnderChats } from './chats.mjs'
+import { killUnderAgents, startAgent } from './remote.mjs'
 import { killExecutors } from './runs.mjs'
 
 /** Longer than a lease of ten seconds, and longer than a server waits for a lost client. */
@@ -287,6 +288,26 @@ export const ALONE = [
       const sum = field => both.reduce((total, seen) => total + seen[field], 0)
       process.stdout.write(`answers of chats whose process was killed: ${onFile.answers} on a file in ${onFile.seconds.toFixed(1)} s, ${onPostgres.answers} on two replicas in ${onPostgres.seconds.toFixed(1)} s\n`)
       return { seconds: (performance.now() - began) / 1000, lost: sum('lost'), duplicated: sum('duplicated'), problems: both.flatMap(({ problems }) => problems) }
+    }
+  },
+  {
+    name: 'SIGKILL under remote agents',
+    what: 'The process that waits for agents of another service is killed, on a file and on two replicas with PostgreSQL. Each run goes on with its remote tasks: no message is sent twice, no task is canceled, and the answer is whole.',
+    maxSeconds: 120,
+    async run ({ server, agents = 8 }) {
+      const began = performance.now()
+      const agent = await startAgent()
+      const service = { a2a_agents: [{ name: 'peer', url: agent.url }] }
+      try {
+        const onFile = await withReplicas({ count: 1, tasks: { path: './tasks.db' }, service, revive: true }, async replicas => await killUnderAgents(replicas, agent, agents))
+        const onPostgres = await withReplicas({ count: 2, databaseUrl: await newDatabase(server), service, revive: true }, async replicas => await killUnderAgents(replicas, agent, agents))
+        const both = [onFile, onPostgres]
+        const sum = field => both.reduce((total, seen) => total + seen[field], 0)
+        process.stdout.write(`runs with remote tasks whose process was killed: ${onFile.whole} of ${onFile.runs} whole on a file in ${onFile.seconds.toFixed(1)} s, ${onPostgres.whole} of ${onPostgres.runs} on two replicas in ${onPostgres.seconds.toFixed(1)} s; ${agent.came} messages for ${agent.expected} questions\n`)
+        return { seconds: (performance.now() - began) / 1000, lost: sum('lost'), duplicated: sum('duplicated'), problems: both.flatMap(({ problems }) => problems) }
+      } finally {
+        agent.close()
+      }
     }
   },
   {

@@ -2,7 +2,7 @@
 // What the clients saw is checked against the guarantees. Arguments are names of faults; default: all. `--write` keeps
 // the figures for docs/explain/faults.md, `--runs=<n>` kills processes under so many runs,
 // `--conversations=<n>` under so many questions of conversations, `--chats=<n>` under so many answers of each protocol
-// of chats, `--responses=<n>` disturbs so many streams in each way. Ends with `N held, 0 failed`.
+// of chats, `--agents=<n>` under so many runs with remote tasks, `--responses=<n>` disturbs so many streams in each way. Ends with `N held, 0 failed`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -128,7 +128,7 @@ async function finish () {
 }
 
 const isWriting = process.argv.includes('--write')
-const counts = Object.fromEntries(process.argv.flatMap(word => /^--(?:runs|responses|conversations|chats)=\d+$/.test(word) ? [word.slice(2).split('=')] : []).map(([name, count]) => [name, Number(count)]))
+const counts = Object.fromEntries(process.argv.flatMap(word => /^--(?:runs|responses|conversations|chats|agents)=\d+$/.test(word) ? [word.slice(2).split('=')] : []).map(([name, count]) => [name, Number(count)]))
 const wanted = process.argv.slice(2).filter(name => !name.startsWith('--'))
 const unknown = wanted.find(name => ![...UNDER_LOAD, ...ALONE].some(fault => fault.name === name))
 if (unknown !== undefined) {

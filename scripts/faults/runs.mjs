@@ -62,9 +62,9 @@ async function get (url, path) {
   return await answered(() => send(url, { path, alone: true }))
 }
 
-async function start (url) {
+export async function start (url, vac = 'demo', question = QUESTION) {
   // a request that is cut may have started a run that is not read
-  const response = await answered(() => post(url, '/vac/demo', { user_input: QUESTION, background: true }, {}, { alone: true }))
+  const response = await answered(() => post(url, `/vac/${vac}`, { user_input: question, background: true }, {}, { alone: true }))
   return jsonOf(response).run_id
 }
 
@@ -81,7 +81,7 @@ async function answered (ask) {
 }
 
 /** Reads a run to its end as an EventSource does: a reader whose stream is cut sends the id of its last event. */
-async function follow (url, id, onText) {
+export async function follow (url, id, onText, vac = 'demo') {
   const reader = { text: '', answers: 0, resumed: 0, problems: [] }
   const deadline = Date.now() + MAX_RUN_MS
   let cursor
@@ -101,7 +101,7 @@ async function follow (url, id, onText) {
       reader.text += chunk
       onText(reader.text)
     }
-    const response = await readStream(url, `/vac/demo/runs/${id}/stream`, undefined, cursor === undefined ? {} : { 'last-event-id': cursor }, onEvent)
+    const response = await readStream(url, `/vac/${vac}/runs/${id}/stream`, undefined, cursor === undefined ? {} : { 'last-event-id': cursor }, onEvent)
     isBack = cursor !== undefined
     if (response !== undefined && !isPassing(response)) throw new Error(`the stream is answered with ${response.status} ${response.text.slice(0, 300)}`)
     if (reader.answers === 0) await delay(RETRY_MS)

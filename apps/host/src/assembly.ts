@@ -2,21 +2,24 @@ import {
   defineTools, echoInterpreter, loadInterpreters, workerInterpreter, type FunctionTools, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig,
   type VacParts, type VacsOptions
 } from '@polyvac/core'
-import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, selectTools, within } from '@polyvac/core/plugin'
+import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, quoteName, selectTools, within } from '@polyvac/core/plugin'
 import type { FolderMemory } from '@polyvac/documents'
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { LoadTimeoutError, MemoryModuleError, NoMemoryError, ToolsModuleError, VacToolsError, WorkerFunctionError } from './errors.js'
+import { AgentsError, LoadTimeoutError, MemoryModuleError, NoMemoryError, ToolsModuleError, VacToolsError, WorkerFunctionError } from './errors.js'
 import { BUILT_IN } from './config/read-config.js'
 import { readInstructions } from './read-instructions.js'
 import type { HostOptions, Settings } from './host-options.js'
+import { openAgents, type HostAgents } from './remote-agents.js'
 
 /** The run-time objects of one set of settings: the registry's options, and what must be closed with it. */
 export interface Assembly {
   readonly vacsOptions: VacsOptions
   /** The folder memories by VAC, for readiness and the banner. */
   readonly folders: ReadonlyMap<string, readonly FolderMemory[]>
+  /** The agents of other services; undefined without any. */
+  readonly agents: HostAgents | undefined
   /** Closes everything that `next` does not take over. */
   close (next?: Assembly): Promise<void>
   /** @internal open objects by what they were opened from */
@@ -29,6 +32,8 @@ type Options = Pick<HostOptions, 'watchDocuments' | 'onIndexing'> & {
   readonly log: Log
   /** The port of this service, which is not one of a language model. */
   readonly ownPort: () => number | undefined
+  /** The origins of this service. */
+  readonly ownOrigins: () => readonly string[]
 }
 
 /** Loaded at first use: a start without folders and built-in interpreters does not need the 55 modules. */
@@ -137,9 +142,20 @@ export async function assemble (settings: Settings, options: Options, previous?:
   try {
     const tools = await toolsOf()
     checkTools(settings, tools)
+    const { a2a_agents: entries } = settings.switches
+    const agents = entries == null || entries.length === 0
+      ? undefined
+      : await once(`remote agents ${createHash('sha256').update(JSON.stringify(entries)).digest('base64url')}`, async () => await openAgents(entries, options.ownOrigins))
     const parts = Object.create(null) as Record<string, VacParts>
     for (const [name, config] of Object.entries(settings.vacs)) parts[name] = await partsOf(name, config)
-    return { vacsOptions: { vacs: settings.vacs, parts, tools }, folders, open, close }
+    return {
+      // the cards of agents come later
+      get vacsOptions () { return { vacs: { ...settings.vacs, ...agents?.entries() }, parts: { ...parts, ...agents?.parts }, tools } },
+      folders,
+      agents,
+      open,
+      close
+    }
   } catch (err) {
     await Promise.all([...open].map(async ([key, thing]) => { if (!taken.has(key)) await thing.close?.() }))
     throw err
@@ -154,14 +170,20 @@ async function inTime<T extends Closable> (making: Promise<T>, ms: number, what:
   })
 }
 
-/** @throws VAC_TOOLS for a VAC whose list `tools` names what there is not, or two tools of one name */
-function checkTools ({ vacs, serverNames: servers }: Settings, tools: FunctionTools | undefined): void {
+/**
+ * @throws A2A_AGENTS for an agent with the name of a tool, VAC_TOOLS for a VAC whose list `tools` names what there is
+ *   not, or two tools of one name
+ */
+function checkTools ({ vacs, serverNames: servers, switches: { a2a_agents: agents } }: Settings, tools: FunctionTools | undefined): void {
   const functions = tools?.list() ?? []
+  const remote = agents?.map(({ name }) => name) ?? []
+  const taken = functions.find(({ name }) => remote.includes(name))
+  if (taken !== undefined) throw new AgentsError('a2a_agents', `${quoteName(taken.name)} is an agent and a tool of the application; rename one of them`)
   for (const [name, { tools: names }] of Object.entries(vacs)) {
     if (names === undefined) continue
     // of a program: those of a file are checked
     if (!Array.isArray(names) || names.some(entry => typeof entry !== 'string')) throw new VacToolsError(JSON.stringify(name), '`tools` must be a list of texts')
-    const { problems } = selectTools(names, { listed: [], servers, functions, vacs: Object.keys(vacs).filter(other => other !== name), remote: [] })
+    const { problems } = selectTools(names, { listed: [], servers, functions, vacs: Object.keys(vacs).filter(other => other !== name), remote })
     if (problems.length > 0) throw new VacToolsError(JSON.stringify(name), problems.map(({ message }) => message).join('; '))
   }
 }

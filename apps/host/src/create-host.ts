@@ -24,6 +24,7 @@ import { HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
 import { measure, serveMetrics } from './telemetry/metrics.js'
 import { registerOpenApi } from './routes/openapi.js'
 import { isOn, loadPlugin, missingProtocols, registerProtocols } from './protocols.js'
+import { checkAgents, ownOrigins, vacNames } from './remote-agents.js'
 import { registerReadiness } from './routes/readiness.js'
 import { registerNotFound } from './routes/not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
@@ -116,10 +117,11 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   const issuers = options.protectedResource === undefined ? authenticate?.scheme?.issuers : undefined
   const protectedResource = issuers === undefined ? options.protectedResource : { authorizationServers: issuers, resource: mcpAddress(settings.switches) }
   const ownPort = (): number | undefined => (app.server.address() as AddressInfo | null)?.port
-  const parts = { watchDocuments, onIndexing, log, ownPort }
+  const parts = { watchDocuments, onIndexing, log, ownPort, ownOrigins: () => ownOrigins(app, settings.switches.public_url) }
   const choices = vacProtocols(settings.switches)
   const vacProtocolNames = namesOf(choices)
-  checkNames(settings.switches.a2a_vac_names, Object.keys(settings.vacs))
+  checkAgents(settings)
+  checkNames(settings.switches.a2a_vac_names, vacNames(settings))
   const givenKey = checkStateKey(settings.switches.state_key)
   const ownKey = randomBytes(32)
   // the gateway needs it before the database is open
@@ -137,6 +139,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   const counts = new CallerCounts(() => tasks?.store.counts, log)
   // @keyed none: the values are replaced configurations whose calls have not ended
   const retired = new Set<Promise<void>>()
+  /** Answers with VACs that were replaced because a card has come. */
+  let describedBefore = Promise.resolve()
+  /** Ends the reading of cards. */
+  let cards = new AbortController()
   app.addHook('onClose', async () => {
     const opened = await openingTasks?.catch(() => undefined)
     await opened?.store.close()
@@ -152,7 +158,11 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       continueTasks(tasks.store, owner, server).catch((err: unknown) => { log.warn({ err, owner, mcpServer: server }, 'tasks that wait for a sign-in do not continue') })
     })
     // plugins answer their callers before the gateway closes
-    app.addHook('preClose', async () => { await opened?.close() })
+    app.addHook('preClose', async () => {
+      cards.abort()
+      await opened?.close()
+    })
+    app.addHook('onListen', async () => { followCards(vacs, withTools) })
     app.decorate('polyvac', {
       vacs,
       get config () { return config },
@@ -263,6 +273,17 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     return { url: () => settings.switches.public_url || undefined, ...key !== undefined && { key, store } }
   }
 
+  /** Reads the cards of agents, which nothing waits for, and shows in lists what they have. */
+  function followCards (vacs: Vacs, withTools: (options: VacsOptions) => VacsOptions): void {
+    cards.abort()
+    cards = new AbortController()
+    const { agents } = assembly
+    agents?.follow(cards.signal, () => {
+      const before = vacs.replace(withTools(assembly.vacsOptions))
+      describedBefore = Promise.all([describedBefore, before]).then(() => {})
+    }).catch((err: unknown) => { log.error({ err }, 'the cards of agents are not read any more') })
+  }
+
   function refuse (err: unknown): void {
     isRefused = true
     configProblems = err instanceof ConfigError ? err.problems : []
@@ -271,6 +292,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
 
   async function reload (next: HostConfig, vacs: Vacs, withTools: (options: VacsOptions) => VacsOptions): Promise<void> {
     const nextSettings = toSettings(options, next)
+    checkAgents(nextSettings)
     const { auth: nextAuth } = next.service
     // first: also where the rest fails, a credential that was removed ends
     if (nextAuth !== undefined) callers.applyRefused({ auth: nextAuth, isWhole: true, hashes: [] })
@@ -291,7 +313,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     configProblems = []
     isRefused = false
     // the old memories and interpreters are closed when the last answer that uses them has ended
-    const retiring = answered.then(() => old.close(nextAssembly)).catch((err: unknown) => {
+    if (app.server.listening) followCards(vacs, withTools)
+    const retiring = Promise.all([describedBefore, answered]).then(() => old.close(nextAssembly)).catch((err: unknown) => {
       log.error({ err }, 'the old configuration was not closed cleanly')
     })
     retired.add(retiring)
@@ -301,7 +324,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   /** Logs changed switches that need a restart: routes cannot change while the app listens. */
   function warnOfSwitches (before: object, after: object): void {
     const followsAuth = 'auth' in before && 'auth' in after
-    const followed = [...gateway === undefined ? [] : ['mcp_servers'], ...followsAuth ? ['auth'] : []]
+    const followed = ['a2a_agents', ...gateway === undefined ? [] : ['mcp_servers'], ...followsAuth ? ['auth'] : []]
     const changed = Object.keys({ ...before, ...after })
       .filter(key => !followed.includes(key) && JSON.stringify(before[key as never]) !== JSON.stringify(after[key as never]))
     if (changed.length > 0) log.warn({ changed }, 'these switches take effect at the next start')

@@ -10,6 +10,10 @@ export const ToolsModuleError = createError<[string, string]>('TOOLS_MODULE',
   'the tools %s cannot be used: %s', 500)
 export const VacToolsError = createError<[string, string]>('VAC_TOOLS',
   'the VAC %s cannot have its tools: %s', 500)
+export const AgentsError = createError<[string, string]>('A2A_AGENTS', 'service.%s: %s', 500)
+/** Callers read it: without the name of the variable. */
+export const AgentNotConfiguredError = createError<[string]>('A2A_AGENT_NOT_CONFIGURED',
+  'the remote agent %s is not asked: its entry needs a variable that is not set; the log of the start names it', 502, { expose: true })
 export const LoadTimeoutError = createError<[string, number]>('LOAD_TIMEOUT',
   'the %s did not open within %s s; look whether its disk or server answers, or raise service.load_timeout', 500)
 export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)
@@ -26,7 +30,7 @@ export const OverloadedError = createError('SERVICE_OVERLOADED',
 export const TasksPerDayError = createError<[number]>('TASKS_PER_DAY',
   'one owner may create %s tasks in a day; wait for the seconds of Retry-After', 429)
 export const PackageMissingError = createError<[string, string]>('PACKAGE_MISSING',
-  'service.%s needs a package that is not installed; run `npm install @fastify/%s`', 500)
+  'service.%s needs a package that is not installed; run `npm install %s`', 500)
 export const NoAuthMethodError = createError('AUTH_WITHOUT_METHOD',
   'service.auth names no way to authenticate; add tokens (`polyvac token` prints an entry), jwt or platform', 500)
 export const PortInUseError = createError<[string]>('PORT_IN_USE',

@@ -5,6 +5,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { FastifyServerOptions } from 'fastify'
 import type { HostConfig } from './config/read-config.js'
+import type { A2aAgentConfig } from './config/agent-config.js'
 import { ServiceConfig } from './config/service-config.js'
 
 /** The progress of indexing, with the name of the VAC. */
@@ -43,6 +44,8 @@ export interface HostOptions {
   readonly enable_playground?: boolean | undefined
   /** External MCP servers: a list, or the `mcpServers` map of other tools. */
   readonly mcp_servers?: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>> | null | undefined
+  /** Agents of other services that answer over A2A, as VACs: `{ name, url, auth, … }`. */
+  readonly a2a_agents?: readonly A2aAgentConfig[] | null | undefined
   /** `none`: MCP servers inherit only the safe list of variables and those that their entry names. Default `all`. */
   readonly mcp_inherit_env?: 'all' | 'none' | undefined
   /** Protocols of `@polyvac/vac` by name: false, true, or options such as `{ keep_alive: 20 }`. Default: all. */

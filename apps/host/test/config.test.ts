@@ -90,8 +90,8 @@ vac:
 test('a missing key is named, unless a mistyped one explains it', async t => {
   t.strictSame(problems('kind: vacConfig\nvacs: { a: {} }\n'), ['2:1 unknown key "vacs" in the file | did you mean "vac"?'])
   t.strictSame(problems('vac: { a: {} }\n'), ['1:1 the file has no "kind" | add "kind:"'])
-  t.strictSame(problems('').map(text => text.replace(/^\d+:\d+ /, '')).sort(), ['the file has no "kind" | add "kind:"', 'the file has no "vac" | add a VAC under "vac:", or MCP servers under "service.mcp_servers:"'])
-  t.strictSame(problems('kind: vacConfig\nvac: {}\n'), ['2:1 vac: there is no VAC | add a VAC under "vac:", or MCP servers under "service.mcp_servers:"'])
+  t.strictSame(problems('').map(text => text.replace(/^\d+:\d+ /, '')).sort(), ['the file has no "kind" | add "kind:"', 'the file has no "vac" | add a VAC under "vac:", MCP servers under "service.mcp_servers:", or agents under "service.a2a_agents:"'])
+  t.strictSame(problems('kind: vacConfig\nvac: {}\n'), ['2:1 vac: there is no VAC | add a VAC under "vac:", MCP servers under "service.mcp_servers:", or agents under "service.a2a_agents:"'])
 })
 
 test('all problems of MCP servers are reported at once, each with its place and remedy', async t => {

@@ -20,6 +20,6 @@ export const RemoteAgentTaskLostError = createError<[string]>('REMOTE_AGENT_TASK
 export const RemoteAgentAnswerError = createError<[string, string]>('REMOTE_AGENT_ANSWER',
   'the remote agent %s answered with %s; its operator has to correct it', 502, seen)
 export const RemoteAgentTimeoutError = createError<[string, number]>('REMOTE_AGENT_TIMEOUT',
-  'the remote agent %s did not finish within %s s and its task was canceled; ask for less or raise `timeoutMs` of its entry', 504, seen)
+  'the remote agent %s did not finish within %s s and its task was canceled; ask for less or raise `timeout` of its entry', 504, seen)
 export const RemoteAgentLoopError = createError<[string, string]>('REMOTE_AGENT_LOOP',
   'the remote agent %s is not asked: %s', 508, seen)

@@ -31,8 +31,11 @@ export interface RemoteAgentsOptions {
    * process.
    */
   readonly tasks?: RemoteTasks | undefined
-  /** Origins of this service, such as `https://agents.example.com`: an agent there is refused. */
-  readonly ownOrigins?: readonly string[] | undefined
+  /**
+   * Origins of this service, such as `https://agents.example.com`: an agent there is refused. A function is called for
+   * each card, for those that are known only once the service listens.
+   */
+  readonly ownOrigins?: readonly string[] | (() => readonly string[]) | undefined
   /** Resolves names of hosts. Default: as the operating system does. */
   readonly resolve?: Resolve | undefined
 }

@@ -1,4 +1,4 @@
-import { deadlineSignal } from '@polyvac/core/plugin'
+import { cleanText, deadlineSignal } from '@polyvac/core/plugin'
 import type { Interpreter } from '@polyvac/core'
 import { Credentials } from './auth/credentials.js'
 import { CardSource } from './card/card-source.js'
@@ -9,6 +9,11 @@ import { askRemote } from './interpreter/ask-remote.js'
 import { callerError } from './interpreter/failures.js'
 import { processTasks } from './interpreter/remote-tasks.js'
 import { checkAgents, DEFAULT_TIMEOUT_MS, type RemoteAgent, type RemoteAgentsOptions } from './options.js'
+
+/** Longest name of a card that is shown, in characters. */
+export const MAX_TITLE_CHARS = 200
+/** Longest description of a card that is shown, in characters: models read it with each question. */
+export const MAX_DESCRIPTION_CHARS = 2_000
 
 /** What is known of an agent. */
 export interface RemoteAgentState {
@@ -68,7 +73,7 @@ function open (agent: RemoteAgent, { ownOrigins = [], resolve, tasks }: RemoteAg
   const tokenUrls = Object.values(auth).flatMap(credential => 'tokenUrl' in credential && credential.tokenUrl !== undefined ? [new URL(credential.tokenUrl)] : [])
   const requests = new AgentRequests([url, ...tokenUrls], resolve)
   const credentials = new Credentials(name, auth, requests)
-  const source = new CardSource({ name, url, requests, headers, extensions, version: protocol, ownOrigins })
+  const source = new CardSource({ name, url, requests, headers, extensions, version: protocol, ownOrigins: typeof ownOrigins === 'function' ? ownOrigins : () => ownOrigins })
   const interpreter: Interpreter = async function * (question, _vac, history, extra) {
     const reason = (): Error => new RemoteAgentTimeoutError(name, timeoutMs / 1_000)
     const deadline = deadlineSignal(timeoutMs, extra.signal, { reason })
@@ -93,6 +98,10 @@ function stateOf (name: string, { known, problem }: CardSource): RemoteAgentStat
     name,
     isReady: known !== undefined,
     ...problem !== undefined && { problem: { code, message } },
-    ...known !== undefined && { title: known.card.name, description: known.card.description, protocol: `${known.target.version} ${known.target.binding}` }
+    ...known !== undefined && {
+      title: cleanText(known.card.name, MAX_TITLE_CHARS),
+      description: cleanText(known.card.description, MAX_DESCRIPTION_CHARS),
+      protocol: `${known.target.version} ${known.target.binding}`
+    }
   }
 }

@@ -70,15 +70,36 @@ test('a skill of the entry, and the artifacts of an answer', async t => {
 test('the context of the agent goes on after its answer, and not after another one', async t => {
   const url = await service(t, async (question, _vac, history) => ({ answer: `${question} after ${history.length} turns` }))
   const { vac } = open(t, url)
-  const extra = { conversation: 'c1' }
+  const conversation = 'c1'
   const user = (content: string): { role: 'user', content: string } => ({ role: 'user', content })
   const agent = (content: string): { role: 'assistant', content: string } => ({ role: 'assistant', content })
-  const first = await vac.ask({ question: 'a', extra })
-  const second = await vac.ask({ question: 'b', extra, history: [user('a'), agent(first.answer)] })
+  const first = await vac.ask({ question: 'a', conversation })
+  const second = await vac.ask({ question: 'b', conversation, history: [user('a'), agent(first.answer)] })
   t.equal((second.metadata as Json).remote.context_id, (first.metadata as Json).remote.context_id)
   t.equal(second.answer, 'b after 2 turns', 'the agent has the earlier turns')
-  const guessed = await vac.ask({ question: 'c', extra })
+  const guessed = await vac.ask({ question: 'c', conversation })
   t.not((guessed.metadata as Json).remote.context_id, (first.metadata as Json).remote.context_id)
+})
+
+test('the reply in a conversation goes to the task that asked, also where each turn is another run', async t => {
+  const url = await service(t, async (question, _vac, history) => {
+    if (question === 'fail') throw Object.assign(new Error('no'), { code: 'NO', statusCode: 400 })
+    return history.length === 0 ? { input_required: 'Which one?' } : { answer: `${question} after ${history.length} turns` }
+  })
+  const { vac } = open(t, url)
+  const taskOf = ({ metadata }: { metadata?: unknown }): string => (metadata as Json).remote.task_id
+  const turn = (question: string, asked: string, conversation = 'c1', extra = {}) =>
+    vac.ask({ question, conversation, extra, history: [{ role: 'user', content: 'cat' }, { role: 'assistant', content: asked }] })
+  const asked = await vac.ask({ question: 'cat', conversation: 'c1', extra: { runId: 'r1' } })
+  const told = await turn('the black one', 'Some text.\n\nWhich one?', 'c1', { runId: 'r2' })
+  t.equal(told.answer, 'the black one after 2 turns')
+  t.equal(taskOf(told), taskOf(asked))
+  t.not(taskOf(await turn('the white one', 'Which one?')), taskOf(asked), 'the task takes one reply')
+  const again = await vac.ask({ question: 'dog', conversation: 'c2' })
+  t.not(taskOf(await turn('the black one', 'What else?', 'c2')), taskOf(again), 'of an edited conversation')
+  const third = await vac.ask({ question: 'cow', conversation: 'c3' })
+  await t.rejects(turn('fail', 'Which one?', 'c3'), { code: 'REMOTE_AGENT_FAILED' })
+  t.not(taskOf(await turn('the black one', 'Which one?', 'c3')), taskOf(third), 'a task that failed takes no reply')
 })
 
 test('the connection to an agent of Polyvac breaks in the middle: no text is lost or doubled, and it answers once', async t => {

@@ -1,6 +1,7 @@
-import type { FunctionTool, InterpreterExtra, ToolCallResult } from '@polyvac/core'
+import type { FunctionTool, InterpreterExtra, ListedAgent, ToolCallResult } from '@polyvac/core'
 import { InvalidRequestError, isRecord, selectTools, toolName, type SelectedTool } from '@polyvac/core/plugin'
 import type { ToolSet } from 'ai'
+import { agentResult, agentTool } from './agent-tools.js'
 import { ToolsError } from './errors.js'
 import { markedData } from './marked-data.js'
 import type { Passages } from './passages.js'
@@ -30,8 +31,10 @@ export interface OfferedTools {
 export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: Passages | undefined): Promise<OfferedTools> {
   const tools: ToolSet = {}
   const reported = new Set<string>()
-  for (const chosen of await chosenTools(extra)) {
-    const { description, inputSchema } = toolOf(chosen)
+  // only a list of tools names agents
+  const agents = Array.isArray(extra.vac.tools) ? await extra.listAgents() : []
+  for (const chosen of await chosenTools(extra, agents)) {
+    const { description, inputSchema } = toolOf(chosen, agents)
     reported.add(chosen.name)
     tools[chosen.name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(inputSchema), execute: async input => await callTool(extra, chosen, isRecord(input) ? input : {}) })
   }
@@ -63,9 +66,10 @@ export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: P
   return { tools, reported, ofCaller }
 }
 
-async function chosenTools ({ vac, tools, listTools, log }: InterpreterExtra): Promise<readonly Chosen[]> {
+async function chosenTools ({ vac, tools, listTools, log }: InterpreterExtra, agents: readonly ListedAgent[]): Promise<readonly Chosen[]> {
   const listed = await listTools?.() ?? []
-  const { tools: chosen, problems } = selectTools(Array.isArray(vac.tools) ? vac.tools : undefined, { listed, functions: tools, vacs: [], remote: [] })
+  const [vacs, remote] = [false, true].map(isRemote => agents.filter(({ remote }) => remote === isRemote).map(({ name }) => name)) as [string[], string[]]
+  const { tools: chosen, problems } = selectTools(Array.isArray(vac.tools) ? vac.tools : undefined, { listed, functions: tools, vacs, remote })
   const clash = problems.find(({ entry }) => entry === undefined)
   if (clash !== undefined) throw new ToolsError(clash.message)
   // the configuration was checked at the start: a server may not answer now
@@ -73,16 +77,20 @@ async function chosenTools ({ vac, tools, listTools, log }: InterpreterExtra): P
   return chosen
 }
 
-function toolOf (chosen: Chosen): { readonly description: string, readonly inputSchema: Json } {
+function toolOf (chosen: Chosen, agents: readonly ListedAgent[]): { readonly description: string, readonly inputSchema: Json } {
   if (chosen.kind === 'server' || chosen.kind === 'function') return chosen.tool
-  throw new ToolsError(`${chosen.name} has another kind than those of servers and of the application`)
+  return agentTool(agents.find(({ name }) => name === agentOf(chosen))!)
 }
 
-async function callTool ({ callTool, signal, log }: InterpreterExtra, chosen: Chosen, input: Json): Promise<string> {
+function agentOf (chosen: Extract<Chosen, { kind: 'vac' | 'agent' }>): string { return chosen.kind === 'vac' ? chosen.vac : chosen.agent }
+
+async function callTool ({ callTool, callAgent, signal, log }: InterpreterExtra, chosen: Chosen, input: Json): Promise<string> {
   try {
     const result = chosen.kind === 'function'
       ? await chosen.tool.call(input, { signal })
-      : chosen.kind === 'server' ? await callTool!(chosen.tool.server, chosen.tool.name, input, { signal }) : undefined
+      : chosen.kind === 'server'
+        ? await callTool!(chosen.tool.server, chosen.tool.name, input, { signal })
+        : agentResult(await callAgent(agentOf(chosen), String(input.message ?? ''), { signal }))
     return markedData(chosen.name, toolText(result as ToolCallResult<unknown>))
   } catch (err) {
     signal.throwIfAborted()

@@ -14,10 +14,11 @@ export type { LatestRun, NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTu
 export { isAnswer, isStep } from './vac/chunk.js'
 export { Step } from './vac/step.js'
 export type { InterpreterStep, StepKind, StepView } from './vac/step.js'
-export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal } from './vac/vac.js'
+export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal, RemoteState } from './vac/vac.js'
 export type {
   CallTool, ListedTool, ListTools, ToolAccess, ToolCallOptions, ToolCallResult, ToolContent, ToolResource
 } from './vac/tools.js'
+export type { CallAgent, ListAgents, ListedAgent } from './vac/agents.js'
 export type { FunctionContext, FunctionDefinition, FunctionTool, FunctionTools } from './vac/tools.js'
 export { defineTools, type LocalTool, type ToolContext } from './tools/define-tools.js'
 export type { Checked, StandardSchema, ToolSchema } from './tools/tool-schema.js'

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { started, until } from './fixtures/app.js'
 import { contextOf, handWritten, type Exchange } from './fixtures/hand-written.js'
-import { cleanText } from '../src/protocol/clean-text.js'
+import { cleanText } from '@polyvac/core/plugin'
 import { ToolChanges } from '../src/upstream/tool-changes.js'
 
 const schema = { type: 'object' }

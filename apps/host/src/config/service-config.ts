@@ -1,5 +1,6 @@
 import { McpServerConfig } from '@polyvac/core'
 import { Type, type Static, type TNumber } from '@sinclair/typebox'
+import { A2aAgentConfig } from './agent-config.js'
 
 function seconds (description: string): TNumber {
   return Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: `seconds ${description}` })
@@ -68,6 +69,9 @@ export const ServiceConfig = Type.Object({
   })),
   mcp_servers: Type.Optional(Type.Union([Type.Array(McpServerConfig), Type.Record(Type.String(), McpServerConfig), Type.Null()], {
     description: 'external MCP servers: a list, or the `mcpServers` map of other tools'
+  })),
+  a2a_agents: Type.Optional(Type.Union([Type.Array(A2aAgentConfig), Type.Null()], {
+    description: 'agents of other services that answer over A2A, as VACs'
   })),
   mcp_inherit_env: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('none')], {
     description: '`none`: children of the MCP gateway see only the safe list and what their entry names'

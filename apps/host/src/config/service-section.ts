@@ -1,5 +1,6 @@
 import { clashingServers, isRecord, mcpServerProblems, quoteName, type FileCheck, type ServiceSection } from '@polyvac/core/plugin'
 import { PROTOCOLS, protocolProblem } from '@polyvac/vac'
+import { agentProblems } from './agent-config.js'
 import { ServiceConfig } from './service-config.js'
 
 /** What the host checks of `service`: its schema, and the names and MCP servers in it. */
@@ -10,11 +11,18 @@ export const SECTION: ServiceSection = {
   // a client's folder gets no files of ours
   ofClient: { enable_mcp_server: true, tasks: { store: 'memory' } },
   check (file, { vac, service }, { interpreters }) {
-    checkNames(file, service, Object.keys(isRecord(vac) ? vac : {}), interpreters)
-    const servers = service.mcp_servers
+    const { mcp_servers: servers, a2a_agents: given } = service
+    const agents: readonly unknown[] = Array.isArray(given) ? given : []
+    const vacs = Object.keys(isRecord(vac) ? vac : {})
+    const agentNames = agents.flatMap(agent => isRecord(agent) && typeof agent.name === 'string' ? [agent.name] : [])
+    checkNames(file, service, [...vacs, ...agentNames], interpreters)
     const entries = isRecord(servers) || Array.isArray(servers) ? Object.entries(servers) : []
-    file.mustServe(vac, entries.length > 0, 'add a VAC under "vac:", or MCP servers under "service.mcp_servers:"')
-    checkServers(file, entries, Array.isArray(servers))
+    file.mustServe(vac, entries.length > 0 || agents.length > 0, 'add a VAC under "vac:", MCP servers under "service.mcp_servers:", or agents under "service.a2a_agents:"')
+    const serverNames = checkServers(file, entries, Array.isArray(servers))
+    for (const { index, path, message, hint } of agentProblems(agents, { vacs, servers: serverNames })) {
+      const where = ['service', 'a2a_agents', index, ...path]
+      file.report(where, `${where.join('.')}: ${message}`, hint)
+    }
     checkProtocols(file, service.protocols)
   }
 }
@@ -40,8 +48,8 @@ function checkProtocols (file: FileCheck, protocols: unknown): void {
   }
 }
 
-/** Checks what the schema of an MCP server cannot express, and that no two have one name. */
-function checkServers (file: FileCheck, entries: ReadonlyArray<readonly [string, unknown]>, isList: boolean): void {
+/** Checks what the schema of an MCP server cannot express, and that no two have one name. Returns the names. */
+function checkServers (file: FileCheck, entries: ReadonlyArray<readonly [string, unknown]>, isList: boolean): string[] {
   // @keyed none: names in the configuration, of one check
   const paths = new Map<unknown, ReadonlyArray<string | number>>()
   for (const [key, entry] of entries) {
@@ -54,5 +62,7 @@ function checkServers (file: FileCheck, entries: ReadonlyArray<readonly [string,
     else paths.set(name, path)
     for (const { key, message, hint } of mcpServerProblems(entry, where)) file.report(key === undefined ? path : [...path, key], message, hint)
   }
-  for (const { name, message } of clashingServers([...paths.keys()].map(String))) file.reportKey(paths.get(name)!, message)
+  const names = [...paths.keys()].map(String)
+  for (const { name, message } of clashingServers(names)) file.reportKey(paths.get(name)!, message)
+  return names
 }

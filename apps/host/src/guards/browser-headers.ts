@@ -31,6 +31,6 @@ async function loadPackage<T> (name: string, load: () => Promise<T>): Promise<T>
     return await load()
   } catch (err) {
     if (!isMissingModule(err)) throw err
-    throw Object.assign(new PackageMissingError(name, name), { cause: err })
+    throw Object.assign(new PackageMissingError(name, `@fastify/${name}`), { cause: err })
   }
 }

@@ -58,6 +58,7 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
         reasons.push({ part: `vac.${vac}`, reason: `its documents are indexed by words, and ${passages - embedded} passages wait for an embedding: ${embeddingProblem}` })
       }
     }
+    for (const { name, reason } of condition.assembly().agents?.problems() ?? []) reasons.push({ part: `a2a.${name}`, reason })
     for (const { server, reason } of gatewayStates(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
     for (const { switch: part, package: name } of condition.missing()) {
       reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })

@@ -26,7 +26,7 @@ export interface CardOptions {
   /** The only version to use. Default: the best one of the card. */
   readonly version: Version | undefined
   /** Origins of this service: an agent there would be asked by itself. */
-  readonly ownOrigins: readonly string[]
+  readonly ownOrigins: () => readonly string[]
 }
 
 /** A card that can be used, and the interface to use. */
@@ -165,7 +165,7 @@ export class CardSource {
       throw new RemoteAgentCardError(name, `it requires the extension ${JSON.stringify(missing)}`, 'name it in `extensions` of the entry if your messages follow it')
     }
     const url = new URL(target.url)
-    if (ownOrigins.includes(url.origin)) throw new RemoteAgentLoopError(name, 'its card names the address of this service')
+    if (ownOrigins().includes(url.origin)) throw new RemoteAgentLoopError(name, 'its card names the address of this service')
     try {
       requests.check(url)
     } catch (err) {

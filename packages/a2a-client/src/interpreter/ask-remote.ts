@@ -1,4 +1,4 @@
-import { isRecord } from '@polyvac/core/plugin'
+import { agentQuestionOf, HOPS, isRecord, MAX_HOPS } from '@polyvac/core/plugin'
 import type { ChatTurn, InterpreterExtra } from '@polyvac/core'
 import type { Connection } from '../client/connection.js'
 import { cancelTask, followTask, type Followed } from '../client/follow-task.js'
@@ -12,9 +12,8 @@ import { historyPart, partsOf } from './outgoing-parts.js'
 import { digestOf, keyOf, type RemoteTaskRecord, type RemoteTasks } from './remote-tasks.js'
 import { isKept, runRecord } from './run-record.js'
 
-/** Agents that a message may pass, one after the other. */
-export const MAX_HOPS = 8
-const HOPS = 'polyvac/hops'
+/** Paragraphs at the end of a turn that may be the question of an agent. */
+const MAX_PARAGRAPHS = 20
 
 /** Reasons after which another process goes on with the run, and so with the remote task. */
 const MOVED: ReadonlySet<unknown> = new Set(['TASK_WORKER_STOPPED', 'TASK_FENCED'])
@@ -40,7 +39,7 @@ export async function * askRemote (asked: Asked): Answering {
   const { name, connection, tasks, extra, signal } = asked
   const ids = idsOf(asked)
   const memory = runRecord(name, extra, tasks, ids.run)
-  const known = await memory?.get()
+  const known = await memory?.get() ?? await askingOf(asked, tasks)
   const followed = await startOf(asked, ids, known)
   const answer = new RemoteAnswer()
   answer.contextId = known?.contextId
@@ -62,8 +61,15 @@ export async function * askRemote (asked: Asked): Answering {
       if (message !== undefined || typeof reached === 'number') yield { progress, message }
     }
     isOver = true
+    const result = yield * endOf(name, answer)
+    const { answer: text, input_required: question } = result as Readonly<Record<string, unknown>>
+    const said = question ?? text
+    if (typeof said === 'string') await keepContext(asked, answer, said, question !== undefined)
+    return result
   } catch (err) {
-    isOver = !signal.aborted && !(err instanceof ExcessiveAnswer)
+    isOver ||= !signal.aborted && !(err instanceof ExcessiveAnswer)
+    // the task that asked takes no second reply
+    if (isOver) await keepContext(asked, answer, '')
     throw err
   } finally {
     // a reader that leaves ends this before it aborts the signal
@@ -71,12 +77,13 @@ export async function * askRemote (asked: Asked): Answering {
     const isMoved = ids.run !== undefined && MOVED.has((signal.reason as { code?: unknown } | undefined)?.code)
     if (!isOver && !isMoved && answer.taskId !== undefined) await cancelTask(connection, answer.taskId, extra.log)
   }
-  const result = yield * endOf(name, answer)
-  const conversation = conversationKey(asked)
-  if (conversation !== undefined && answer.contextId !== undefined && isRecord(result) && typeof result.answer === 'string') {
-    await tasks.set(conversation, { contextId: answer.contextId, digest: digestOf(result.answer) })
-  }
-  return result
+}
+
+/** Keeps the context of the agent for the conversation, and the task if it asked. @param said what ends the turn */
+async function keepContext (asked: Asked, { contextId, taskId, state }: RemoteAnswer, said: string, isQuestion = false): Promise<void> {
+  const key = conversationKey(asked)
+  if (key === undefined || contextId === undefined) return
+  await asked.tasks.set(key, { contextId, digest: digestOf(said), ...isQuestion && { taskId, state } })
 }
 
 interface Ids {
@@ -88,15 +95,14 @@ interface Ids {
 }
 
 function idsOf ({ name, question, history, extra }: Asked): Ids {
-  const id = [extra.runId, extra.taskId].find(isRunId)
+  const { run, call } = agentQuestionOf(extra)
   // without a run both ids may be fields of the caller: with the owner they are not those of another one
   const asked = digestOf(question, history.length, history.at(-1)?.content ?? null, extra.principal?.owner ?? null)
-  if (id === undefined) return { run: undefined, messageId: crypto.randomUUID(), asked }
-  // the id of a run is the same in each of its turns
+  if (run === undefined) return { run: undefined, messageId: crypto.randomUUID(), asked }
+  // the id of a run is the same in each of its turns; a call in it has another one
+  const id = call === undefined ? run : `${run}.${call}`
   return { run: keyOf('run', name, extra.principal?.owner, id), messageId: `${id}-${asked.slice(0, 12)}`, asked }
 }
-
-function isRunId (id: unknown): id is string { return typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id) }
 
 /** The task of an earlier attempt, or the message. */
 async function startOf (asked: Asked, { messageId, asked: digest }: Ids, known: RemoteTaskRecord | undefined): Promise<Followed> {
@@ -105,7 +111,7 @@ async function startOf (asked: Asked, { messageId, asked: digest }: Ids, known: 
   const isReply = known?.taskId !== undefined && known.state !== undefined && isInterrupted(known.state)
   if (isReply && known.state === 'auth-required' && await hasGoneOn(asked, known.taskId)) return { taskId: known.taskId }
   const metadata = metadataOf(extra)
-  const hops = typeof metadata[HOPS] === 'number' ? metadata[HOPS] : 0
+  const { hops } = agentQuestionOf(extra)
   if (hops >= MAX_HOPS) throw new RemoteAgentLoopError(name, `the message has passed ${hops} agents, and ${MAX_HOPS} is the most; look for agents that ask each other`)
   const contextId = isReply ? known.contextId : await contextOf(asked, tasks)
   const parts: RemotePart[] = partsOf(question, extra.files, extra.data)
@@ -143,6 +149,21 @@ function metadataOf ({ message }: InterpreterExtra): Readonly<Record<string, unk
 function conversationKey ({ name, extra }: Asked): string | undefined {
   const { conversation, principal } = extra
   return typeof conversation === 'string' ? keyOf('conversation', name, principal?.owner, conversation) : undefined
+}
+
+/**
+ * The task of the agent that asked in the last turn of a conversation, where each turn is another run.
+ * Readers may have text before the question.
+ */
+async function askingOf (asked: Asked, tasks: RemoteTasks): Promise<RemoteTaskRecord | undefined> {
+  const key = conversationKey(asked)
+  const last = asked.history.at(-1)
+  if (key === undefined || last?.role !== 'assistant') return undefined
+  const known = await tasks.get(key)
+  if (known?.taskId === undefined) return undefined
+  const paragraphs = last.content.split('\n\n').slice(-MAX_PARAGRAPHS)
+  const isAsked = digestOf(last.content) === known.digest || paragraphs.some((_, i) => digestOf(paragraphs.slice(i).join('\n\n')) === known.digest)
+  return isAsked ? known : undefined
 }
 
 /**

@@ -3,6 +3,13 @@ import { createError } from './create-error.js'
 /** Every coded error of this package: code, text, HTTP status. Texts name the thing, the reason and the remedy. */
 export const VacNotFoundError = createError<[string, string]>('VAC_NOT_FOUND',
   'no VAC is named %s; %s', 404)
+/** For interpreters; arguments: the name, and the names that the caller may use. */
+export const AgentNotFoundError = createError<[string, string]>('AGENT_NOT_FOUND',
+  'there is no agent %s for this caller; %s', 500)
+export const AgentLoopError = createError<[string, number]>('AGENT_LOOP',
+  'the agent %s is not asked: the question has passed %s agents; look for agents that ask each other', 508, { expose: true })
+export const AgentCallsError = createError<[number]>('AGENT_CALLS',
+  'an answer may ask other agents %s times; ask for less at once', 500, { expose: true })
 export const VacTimeoutError = createError<[string, number]>('VAC_TIMEOUT',
   'the VAC %s did not finish within %s s and was stopped; ask for less or raise the timeout', 504, { expose: true })
 export const VacInterpreterFailedError = createError<[string]>('VAC_INTERPRETER_FAILED',

@@ -35,7 +35,7 @@ export const VacConfig = Type.Object({
     description: 'knowledge stores, each a one-key entry `label: { vectorstore, ... }`'
   })),
   tools: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
-    description: 'what an agent may use: `<MCP server>`, `<MCP server>__<tool>`, a tool of `service.tools`, `vac:<name>`; default: all tools, no VACs'
+    description: 'what an agent may use: `<MCP server>`, `<MCP server>__<tool>`, a tool of `service.tools`, `vac:<name>`, a name of `a2a_agents`; default: all tools, no agents'
   })),
   embed: Type.Optional(Type.String({
     minLength: 1, description: 'model that embeds the documents of folders, or `auto`; absent: searches compare only words'

@@ -137,7 +137,7 @@ class Check implements FileCheck {
   interpolate (env: Readonly<Record<string, string | undefined>>): string[] {
     // @keyed none: the values are names in the configuration
     const variables = new Set<string>()
-    const servers = this.#document.getIn(['service', 'mcp_servers'], true)
+    const [servers, agents] = ['mcp_servers', 'a2a_agents'].map(key => this.#document.getIn(['service', key], true))
     visit(this.#document, {
       Scalar: (key, node, parents) => {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('$')) return
@@ -147,8 +147,10 @@ class Check implements FileCheck {
         const written = isOfServer ? readClientVariables(node.value, this.file, this.#inputs) : { text: node.value, asked: undefined }
         const { text, variables: read, problems } = interpolate(written.text, env)
         for (const { message, unset } of problems) {
-          // a missing credential must not stop the start-up; the server's status reports it
-          if (unset !== undefined && isOfServer) {
+          // a missing credential must not stop the start-up; the status of the server or agent reports it
+          if (unset !== undefined && parents.includes(agents as never)) {
+            if (this.#mayWarn) this.warnings.push(this.#problemFor(node, `the environment variable ${unset} is not set; this agent is not asked without it`))
+          } else if (unset !== undefined && isOfServer) {
             const id = written.asked?.get(unset)
             const question = id === undefined ? '' : `\${input:${id}} is a question of an MCP client, and a service asks no person: `
             const warning = `${question}the environment variable ${unset} is not set; this MCP server is not started without it`

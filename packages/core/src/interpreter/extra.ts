@@ -2,6 +2,7 @@ import { unlessAborted } from '../basics/within.js'
 import type { InterpreterCallback, InterpreterExtra } from '../vac/interpreter.js'
 import type { VacConfig } from '../config/schema.js'
 import { BoundLog, silentLog, type InterpreterLog, type Log } from '../basics/log.js'
+import type { AgentAccess } from '../vac/agents.js'
 import type { ExtraMemory, Memory } from '../vac/memory.js'
 import type { CallTool, FunctionTool, FunctionTools, ToolAccess, ToolCallResult } from '../vac/tools.js'
 import type { StepView } from '../vac/step.js'
@@ -13,8 +14,14 @@ export interface OnDemand {
   readonly callback: InterpreterCallback
   /** What the reader sees of steps. */
   readonly view: StepView | undefined
-  /** Executes a call of a tool as a step of the answer. @param server undefined for a tool of the application */
-  callTool<T> (server: string | undefined, tool: string, args: unknown, work: () => Promise<T>): Promise<T>
+  /** Questions to other agents. */
+  readonly agents: AgentAccess
+  /**
+   * Executes a call of a tool as a step of the answer.
+   * @param server undefined for a tool of the application, and for an agent
+   * @param id of the step; default: a new one
+   */
+  callTool<T> (server: string | undefined, tool: string, args: unknown, work: () => Promise<T>, id?: string): Promise<T>
 }
 
 const RUN = Symbol('run')
@@ -46,6 +53,8 @@ export function makeExtra (call: VacCall, vac: VacConfig, { callTool, listTools,
   extra.callTool = callTool && ((...[server, tool, args, options]: Parameters<CallTool>) => run.callTool(server, tool, args, () =>
     callTool(server, tool, args, principal === undefined ? options : { signal: options?.signal, principal })))
   extra.listTools = principal !== undefined && callTool !== undefined && listTools !== undefined ? () => listTools({ principal }) : listTools
+  extra.callAgent = (...args: Parameters<AgentAccess['callAgent']>) => run.agents.callAgent(...args)
+  extra.listAgents = () => run.agents.listAgents()
   if (tools === undefined) extra.tools = NO_TOOLS
   else {
     let bound: readonly FunctionTool[] | undefined

@@ -1,6 +1,7 @@
 import { normaliseAnswer } from '../vac/answer.js'
 import { Deadline } from './deadline.js'
 import { hasAnswer, toChunk, type StepReader } from '../vac/chunk.js'
+import { AgentCalls } from './agent-calls.js'
 import { makeExtra, type OnDemand } from './extra.js'
 import { interpreterFailure, reasonOf, signInRequest } from './failure.js'
 import { isThenable, iteratorOf, leave, type Source } from './source.js'
@@ -14,8 +15,9 @@ import { observeCall, type ObservedCall } from '../telemetry/observe-call.js'
 import { yieldToEventLoop } from '../basics/turns.js'
 import { SurrogateJoin } from '../basics/well-formed.js'
 import {
-  CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
+  CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacNotFoundError, VacTimeoutError
 } from '../basics/errors.js'
+import { quoteName, vacRemedy } from '../basics/names.js'
 import type { CallPlace, PlacedCall } from '../limits/call-place.js'
 import type { Interpreter, InterpreterCallback } from '../vac/interpreter.js'
 import type { Memory } from '../vac/memory.js'
@@ -24,7 +26,8 @@ import type { LinkedNode } from '../basics/linked-set.js'
 import type { Log } from '../basics/log.js'
 import type { ToolAccess } from '../vac/tools.js'
 import type { Step, StepKind, StepView } from '../vac/step.js'
-import type { Answer, Chunk, Progress } from '../vac/vac.js'
+import type { AgentAccess } from '../vac/agents.js'
+import type { Answer, Chunk, ExposedVacs, Progress } from '../vac/vac.js'
 
 /** Longest time in ms that ready chunks may block the event loop: an endless source must not hide a disconnect. */
 const MAX_BURST_MS = 5
@@ -40,6 +43,8 @@ export interface Run extends ToolAccess {
   readonly memory?: Pick<Memory, 'search'> | undefined
   /** Default: those of `RUN_LIMITS`. */
   readonly limits?: RunLimits | undefined
+  /** The VACs that the interpreter may ask, or how it reaches them. Default: none. */
+  readonly agents?: ExposedVacs | AgentAccess | undefined
   /** Called when the run begins; it refuses by throwing. It returns the function to call when the run is over. */
   readonly admit?: ((owner: string | undefined) => () => void) | undefined
 }
@@ -69,6 +74,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #stop: AbortController | undefined
   #pushed: PushedText | undefined
   #steps: RunSteps | undefined
+  #agents: AgentAccess | undefined
   #aborted = false
   /** Why the run was aborted, for a signal that is created after that. */
   #reason: unknown
@@ -158,8 +164,14 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     return this.#call.steps
   }
 
-  callTool<T> (server: string | undefined, tool: string, args: unknown, work: () => Promise<T>): Promise<T> {
-    return this.#call.hasRemoteTools === true ? work() : this.#stepsOf().call(server, tool, args, work)
+  callTool<T> (server: string | undefined, tool: string, args: unknown, work: () => Promise<T>, id?: string): Promise<T> {
+    return this.#call.hasRemoteTools === true ? work() : this.#stepsOf().call(server, tool, args, work, id)
+  }
+
+  get agents (): AgentAccess {
+    const { vac, agents = NO_AGENTS } = this.#run
+    this.#agents ??= 'callAgent' in agents ? agents : new AgentCalls({ vac, vacs: agents, call: this.#call, run: this })
+    return this.#agents
   }
 
   get #queue (): PushedText {
@@ -472,6 +484,12 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     this.#place?.release()
     this.#place = undefined
   }
+}
+
+const NO_AGENTS: ExposedVacs = {
+  has: () => false,
+  list: () => [],
+  get (name) { throw new VacNotFoundError(quoteName(name), vacRemedy(name, [])) }
 }
 
 const DONE: Item = { done: true, value: undefined }

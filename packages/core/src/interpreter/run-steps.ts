@@ -88,8 +88,7 @@ export class RunSteps implements StepReading {
   }
 
   /** Calls a tool, and queues its call and its result. */
-  async call<T> (server: string | undefined, name: string, input: unknown, work: () => Promise<T>): Promise<T> {
-    const id = newCallId()
+  async call<T> (server: string | undefined, name: string, input: unknown, work: () => Promise<T>, id = newCallId()): Promise<T> {
     if (this.#running.size >= this.#sink.limits.maxSteps) return await work()
     this.#running.set(id, performance.now())
     this.#push('tool_call', { id, name, server, input })

@@ -91,13 +91,15 @@ export async function workerInterpreter (module: string, folder: string,
     const fields = Object.fromEntries(Object.entries(extra).filter(([key]) => !reserved.includes(key)))
     const messages = on(port1, 'message', { signal })
     let failure: { err: unknown } | undefined
-    const { protocol, principal, vac: config, callTool, listTools, tools, memory, conversation, log } = extra
+    const { protocol, principal, vac: config, callTool, listTools, callAgent, listAgents, tools, memory, conversation, log } = extra
     const has = { callTool: callTool !== undefined, listTools: listTools !== undefined, memory: memory !== undefined, tools: definitionsOf(tools) }
     const caller = { protocol, principal, conversation, has }
     /** What the thread asks for. */
     const requested = async (request: WorkerRequest): Promise<unknown> => {
       if ('call' in request) return await callTool!(request.call[0], request.call[1], request.call[2], { signal })
       if ('function' in request) return await tools.find(({ name }) => name === request.function)!.call(request.input, { signal })
+      if ('agent' in request) return await callAgent(request.agent[0], request.agent[1], { signal })
+      if ('agents' in request) return await listAgents()
       return 'search' in request ? await memory!.search({ ...request.search, signal }) : await listTools!()
     }
     const steps = viewOf(extra)

@@ -2,6 +2,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { isForCaller, statusOf } from '../basics/create-error.js'
 import { isStep } from '../vac/chunk.js'
+import type { AgentAccess, CallAgent } from '../vac/agents.js'
 import type { VacAccess } from './extra.js'
 import { loadInterpreters, type Interpreters } from './module.js'
 import { runInterpreter } from './run-interpreter.js'
@@ -43,12 +44,14 @@ export type FromWorker =
   | { readonly end: true }
   | { readonly failed: ThreadFailure }
 
-/** What only the main thread can do: call a tool of a server or of the application, search the memory, list tools. */
+/** What only the main thread can do: call tools, search the memory, ask agents, list tools and agents. */
 export type WorkerRequest =
   | { readonly call: Parameters<CallTool> }
   | { readonly function: string, readonly input: Readonly<Record<string, unknown>> }
   | { readonly search: Pick<MemoryQuery, 'query' | 'limit' | 'threshold'> }
   | { readonly list: true }
+  | { readonly agent: Parameters<CallAgent> }
+  | { readonly agents: true }
 
 /** A failure as plain data: the values of an error may not be clonable. */
 export interface ThreadFailure {
@@ -145,7 +148,7 @@ function remoteLog (port: MessagePort): Log {
   return { trace: level('trace'), debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
 }
 
-function remoteAccess (port: MessagePort, has: NonNullable<WorkerJob['call']>['has']): VacAccess {
+function remoteAccess (port: MessagePort, has: NonNullable<WorkerJob['call']>['has']): VacAccess & { readonly agents: AgentAccess } {
   // @keyed none: the keys are numbers of the thread, for the calls of tools of one interpreter
   const pending = new Map<number, { resolve: (value: unknown) => void, reject: (err: Error) => void }>()
   let count = 0
@@ -162,6 +165,7 @@ function remoteAccess (port: MessagePort, has: NonNullable<WorkerJob['call']>['h
   return {
     // a signal cannot be sent to another thread; the main thread has that of the whole call
     callTool: has.callTool ? (server, name, args) => send({ call: [server, name, args] }) : undefined,
+    agents: { callAgent: (name, content) => send({ agent: [name, content] }), listAgents: () => send({ agents: true }) },
     listTools: has.listTools ? () => send({ list: true }) : undefined,
     tools: has.tools.length === 0 ? undefined : { list: () => has.tools, call: (name, input) => send({ function: name, input }) },
     memory: has.memory ? { search: ({ query, limit, threshold }) => send({ search: { query, limit, threshold } }) } : undefined

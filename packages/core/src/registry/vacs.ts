@@ -11,13 +11,15 @@ import { memoryBudget } from '../limits/memory-budget.js'
 import { OwnerSlots } from '../limits/owner-slots.js'
 import type { Memory } from '../vac/memory.js'
 import type { ToolAccess } from '../vac/tools.js'
-import type { Vac } from '../vac/vac.js'
+import type { ExposedVacs, Vac } from '../vac/vac.js'
 
 /** Interpreters and memory of one VAC, in place of the shared ones. */
 export interface VacParts {
   readonly streamInterpreter?: Interpreter | undefined
   readonly vacInterpreter?: Interpreter | undefined
   readonly memory?: Memory | undefined
+  /** Of a VAC that an agent of another service answers. */
+  readonly remote?: Vac['remote']
 }
 
 export interface VacsOptions {
@@ -154,6 +156,7 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     }
   }
   const built = new Map<string, Vac>()
+  const agents: ExposedVacs = { has: name => built.has(name), list: () => [...built.values()], get: name => built.get(name)! }
   for (const [name, config] of entries) {
     const problem = vacNameProblem(name)
     if (problem !== undefined) throw new InvalidVacNameError(quoteName(name), problem.reason, problem.remedy)
@@ -164,13 +167,14 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     }
     // a VAC with its own stream interpreter does not answer with the shared static one
     const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
-    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, listTools, tools, memory: own.memory, limits, admit })
+    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, listTools, tools, memory: own.memory, limits, admit, agents })
     const takes = stream.takes ?? stream.openai
     const [streamed, asked] = [run(stream), run(ask)]
     built.set(name, {
       name,
       config,
       memory: own.memory,
+      remote: own.remote,
       takes,
       openai: takes,
       asksOnce: ask !== stream,

@@ -1,4 +1,5 @@
 import type { InterpreterLog } from '../basics/log.js'
+import type { CallAgent, ListAgents } from './agents.js'
 import type { InterpreterStep, Step } from './step.js'
 import type { ExtraMemory } from './memory.js'
 import type { CallTool, FunctionTool, ListTools } from './tools.js'
@@ -71,6 +72,10 @@ export interface InterpreterExtra {
   readonly callTool: CallTool | undefined
   /** Lists the tools that `callTool` can call; undefined in an application without a gateway. */
   readonly listTools: ListTools | undefined
+  /** Asks another VAC of this service, or an agent of another one, for the caller. */
+  readonly callAgent: CallAgent
+  /** Lists the agents that `callAgent` can ask. */
+  readonly listAgents: ListAgents
   /** The tools of the application; empty where it has none. */
   readonly tools: readonly FunctionTool[]
   /** Searches the knowledge base of the VAC for the caller; undefined where the VAC has none. */
@@ -111,5 +116,5 @@ export interface Interpreter {
 
 /** Keys of `extra` that the caller's further fields cannot overwrite. */
 export const RESERVED_EXTRA = [
-  'signal', 'log', 'vac', 'protocol', 'principal', 'callTool', 'listTools', 'tools', 'memory', 'conversation', 'callback'
+  'signal', 'log', 'vac', 'protocol', 'principal', 'callTool', 'listTools', 'callAgent', 'listAgents', 'tools', 'memory', 'conversation', 'callback'
 ] as const

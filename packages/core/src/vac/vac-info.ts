@@ -9,13 +9,18 @@ export const VacInfo = Type.Object({
   description: Type.String(),
   model: Type.Union([Type.String(), Type.Null()]),
   agent: Type.Union([Type.String(), Type.Null()]),
-  memory: Type.Boolean({ description: 'whether it has a searchable knowledge base' })
+  memory: Type.Boolean({ description: 'whether it has a searchable knowledge base' }),
+  remote: Type.Optional(Type.Object({
+    ready: Type.Boolean({ description: 'whether it can be asked' }),
+    problem: Type.Optional(Type.String({ description: 'code of what is wrong' })),
+    protocol: Type.Optional(Type.String({ description: 'version and binding of A2A, such as 1.0 JSONRPC' }))
+  }, { description: 'only of a VAC that an agent of another service answers' }))
 })
 export type VacInfo = Static<typeof VacInfo>
 
-export function vacInfo ({ name, config, memory }: Vac): VacInfo {
+export function vacInfo ({ name, config, memory, remote }: Vac): VacInfo {
   const { display_name: title = name, description = title, model = null, agent = null } = config
-  return { name, display_name: title, description, model, agent, memory: memory !== undefined }
+  return { name, display_name: title, description, model, agent, memory: memory !== undefined, ...remote !== undefined && { remote: remote() } }
 }
 
 /** Text of a source without metadata about its place, in characters. */

@@ -80,6 +80,18 @@ export interface Vac {
   readonly openai?: readonly string[] | undefined
   /** The VAC's knowledge base, when `memory` is configured. */
   readonly memory?: Memory | undefined
+  /** What is known now of the agent of another service that answers; undefined for a VAC of this one. */
+  readonly remote?: (() => RemoteState) | undefined
+}
+
+/** What is known of an agent of another service. */
+export interface RemoteState {
+  /** Whether it can be asked. */
+  readonly ready: boolean
+  /** The code of what is wrong, also where it can be asked all the same. */
+  readonly problem?: string
+  /** How it is asked, such as `1.0 JSONRPC`. */
+  readonly protocol?: string
 }
 
 export type { SourceDocument, Answer }

@@ -1,4 +1,4 @@
-import { cleanText } from './clean-text.js'
+import { cleanText } from '@polyvac/core/plugin'
 
 type Item = Readonly<Record<string, unknown>>
 

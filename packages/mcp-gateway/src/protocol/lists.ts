@@ -1,7 +1,6 @@
-import { isRecord, yieldToEventLoop } from '@polyvac/core/plugin'
+import { cleanText, isRecord, yieldToEventLoop } from '@polyvac/core/plugin'
 import { fitDefinition, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import { cleanItem } from './clean-item.js'
-import { cleanText } from './clean-text.js'
 import { fingerprintOf } from './fingerprint.js'
 
 /** One entry of a list, without hidden characters. */

@@ -1,6 +1,5 @@
 import { CODES, isLegacy, MODERN_META, NEWEST_LEGACY } from '@polyvac/mcp-protocol'
-import { isRecord } from '@polyvac/core/plugin'
-import { cleanText } from '../protocol/clean-text.js'
+import { cleanText, isRecord } from '@polyvac/core/plugin'
 import { RpcError } from '../protocol/json-rpc.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import { CLIENT_CAPABILITIES, CLIENT_INFO, MODERN_REVISION } from '../protocol/revision.js'

@@ -1,5 +1,5 @@
 import type { ToolResult } from '../protocol/call-options.js'
-import { cleanText } from '../protocol/clean-text.js'
+import { cleanText } from '@polyvac/core/plugin'
 
 /** Longest text of a server that becomes the message of an error. */
 const MAX_CHARS = 2_000

@@ -7,8 +7,9 @@ export function taskMemory ({ metadata }: TaskRecord, context: Pick<TaskContext,
   return {
     get value () { return value },
     async set (next) {
-      await context.emit({ kept: next })
+      // at once: a second change has to begin with this one
       value = next
+      await context.emit({ kept: next })
     }
   }
 }

@@ -1,4 +1,4 @@
-import { beginning } from '@polyvac/core/plugin'
+import { beginning } from '../basics/well-formed.js'
 
 /** Longest text of a definition, such as a description, in characters. */
 export const MAX_TEXT_CHARS = 16_384
@@ -20,7 +20,7 @@ const REMOVED = new RegExp([
   '(?<![\\p{L}\\p{N}\\p{P}\\p{S}])(?:\\uFE0E|\\uFE0F)'
 ].join('|'), 'gu')
 
-/** A text of a server without hidden characters, cut at `maxChars`. */
+/** A text of another server without hidden characters, cut at `maxChars`. */
 export function cleanText (text: string, maxChars = MAX_TEXT_CHARS): string {
   const bounded = text.length > maxChars ? `${beginning(text, maxChars - 1)}…` : text
   return HIDDEN.test(bounded) ? bounded.replace(/\r\n?|[\u2028\u2029]/g, '\n').replace(REMOVED, '') : bounded
