@@ -1,5 +1,4 @@
 import { stemOf } from '../language/languages.js'
-import { rawWords } from '../language/terms.js'
 
 /**
  * What people say, and the words of the tools that do it: "put a thumbs up" is the reaction to a message. Those before
@@ -108,21 +107,21 @@ map > map location directions
 news|google > search web news
 `
 
-interface Entry { readonly phrase: readonly string[], readonly words: string }
+/** What is said, and the words that tools have for it; both as stems. */
+export interface ToolWords { readonly phrase: readonly string[], readonly words: readonly string[] }
 
-let entries: readonly Entry[] | undefined
+let entries: readonly ToolWords[] | undefined
 
-/** The words that tools may have for what a query asks; '' for none. */
-export function toolWordsOf (query: string): string {
+/** The lines of the table whose words or phrases are among these stems, in their order. */
+export function toolWordsOf (stems: readonly string[]): ToolWords[] {
   entries ??= readTable()
-  const stems = Array.from(rawWords(query), word => stemOf(word, 'en'))
-  const isSaid = ({ phrase }: Entry): boolean => stems.some((_, at) => phrase.every((stem, i) => stems[at + i] === stem))
-  return entries.filter(isSaid).map(({ words }) => words).join(' ')
+  return entries.filter(({ phrase }) => stems.some((_, at) => phrase.every((stem, i) => stems[at + i] === stem)))
 }
 
-function readTable (): Entry[] {
+function readTable (): ToolWords[] {
+  const stemsOf = (words: string): string[] => words.split(' ').map(word => stemOf(word, 'en'))
   return TABLE.trim().split('\n').flatMap(line => {
     const [said = '', words = ''] = line.split(' > ')
-    return said.split('|').map(phrase => ({ phrase: phrase.split(' ').map(word => stemOf(word, 'en')), words }))
+    return said.split('|').map(phrase => ({ phrase: stemsOf(phrase), words: stemsOf(words) }))
   })
 }
