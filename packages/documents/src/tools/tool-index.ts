@@ -1,51 +1,36 @@
+import type { FoundTool, ToolFinder } from '@polyvac/core/plugin'
 import { PassageIndex } from '../search/passage-index.js'
-
-/** A tool, as a search reads it. */
-export interface SearchableTool {
-  /** Unique among the tools. */
-  readonly name: string
-  readonly description?: string | undefined
-  /** JSON Schema of an object. */
-  readonly inputSchema: object
-}
 
 /** The beginning of a description that counts, in characters: the rest is about special cases. */
 const MAX_DESCRIPTION = 300
 /** Parameters whose names count, the first ones. */
 const MAX_PARAMETERS = 50
 
-/** Tools that are found by words of what they do: each is a passage of an index in memory, under its name. */
-export class ToolIndex<Tool extends SearchableTool> {
-  readonly #index: PassageIndex
-  // @keyed none: the tools of a list, made with it and never changed
-  readonly #tools: ReadonlyMap<string, Tool>
-
-  private constructor (index: PassageIndex, tools: ReadonlyMap<string, Tool>) {
-    this.#index = index
-    this.#tools = tools
+/**
+ * An index in memory of tools, which are found by words of what they do: each is a passage under its name. A query of
+ * more than 2,000 characters is cut. Rejects with the reason of the signal.
+ * @example
+ * const index = await indexTools(await listTools())
+ * const [best] = index.search('create calendar event', 5)
+ * await index.close()
+ */
+export async function indexTools<Tool extends FoundTool> (tools: readonly Tool[], signal?: AbortSignal): Promise<ToolFinder<Tool>> {
+  // @keyed none: the tools of one list, which the index is made of
+  const byName = new Map(tools.map(tool => [tool.name, tool]))
+  const index = await PassageIndex.open(':memory:')
+  try {
+    await index.upsert(tools.map(tool => ({ source: tool.name, passages: () => [passageOf(tool)] })), { signal })
+  } catch (error) {
+    await index.close()
+    throw error
   }
-
-  /** Rejects with the reason of the signal. */
-  static async open<Tool extends SearchableTool> (tools: readonly Tool[], signal?: AbortSignal): Promise<ToolIndex<Tool>> {
-    const index = await PassageIndex.open(':memory:')
-    try {
-      await index.upsert(tools.map(tool => ({ source: tool.name, passages: () => [passageOf(tool)] })), { signal })
-      return new ToolIndex(index, new Map(tools.map(tool => [tool.name, tool])))
-    } catch (error) {
-      await index.close()
-      throw error
-    }
+  return {
+    search: (query, limit) => index.search({ query, limit, threshold: 0 }).map(({ source }) => byName.get(source)!),
+    close: () => index.close()
   }
-
-  /** The tools for a query, best first; none that has nothing of it. A query of more than 2,000 characters is cut. */
-  search (query: string, limit: number): Tool[] {
-    return this.#index.search({ query, limit, threshold: 0 }).map(({ source }) => this.#tools.get(source)!)
-  }
-
-  async close (): Promise<void> { await this.#index.close() }
 }
 
-function passageOf ({ name, description = '', inputSchema }: SearchableTool) {
+function passageOf ({ name, description = '', inputSchema }: FoundTool) {
   // a tool of a server among many is `<server>__<tool>`
   const heading = withSpaces(name.slice(name.indexOf('__') + 1))
   const { properties } = inputSchema as { properties?: unknown }
