@@ -34,7 +34,7 @@ export interface OfferedTools {
 export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: Passages | undefined, most: number): Promise<OfferedTools> {
   const all: ToolSet = {}
   const reported = new Set<string>()
-  const listed = (await chosenTools(extra)).map(chosen => ({ chosen, name: chosen.name, ...toolOf(chosen) }))
+  const listed = (await chosenTools(extra)).map(chosen => ({ ...toolOf(chosen), chosen, name: chosen.name }))
   for (const { chosen, description, inputSchema } of listed) {
     reported.add(chosen.name)
     all[chosen.name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(inputSchema), execute: async input => await callTool(extra, chosen, isRecord(input) ? input : {}) })
