@@ -37,6 +37,8 @@ export interface HostOptions {
   readonly a2a?: ServiceConfig['a2a'] | undefined
   /** Offer an MCP server at /mcp. Default false. */
   readonly enable_mcp_server?: boolean | undefined
+  /** Options of the MCP server: `{ tool_search: 40 }`. */
+  readonly mcp_server?: ServiceConfig['mcp_server'] | undefined
   /**
    * Serve the playground at /playground/. Default: false in `createHost`; the command line sets it where it listens on
    * a loopback address and NODE_ENV is not `production`.

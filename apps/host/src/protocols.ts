@@ -186,7 +186,7 @@ async function serveGrpc (app: FastifyInstance, { settings, bodyLimit }: Protoco
 async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources }: Module,
   log: FastifyBaseLogger): Promise<Record<string, unknown>> {
   const { vacs, settings, authenticate, protectedResource, runs, gateway, stateKey, bodyLimit } = parts
-  const { public_url: publicUrl, auth } = settings.switches
+  const { public_url: publicUrl, auth, mcp_server: { tool_search: above = 'off' } = {} } = settings.switches
   const announcedScopes = auth?.jwt?.announce_scopes === true
     ? () => [...vacs.list().map(({ name }) => `vac:${name}`), ...(gateway?.status() ?? []).map(({ name }) => `tool:${name}`)]
     : undefined
@@ -205,6 +205,7 @@ async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources 
     allowedOrigins: ['*'],
     tasks: store,
     stateKey,
+    toolSearch: above === 'off' ? undefined : { above, indexTools: (await import('@polyvac/documents')).indexTools },
     limits: taskLimits(settings.switches.tasks, ttlMs)
   }
 }

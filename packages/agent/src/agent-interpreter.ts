@@ -11,6 +11,8 @@ import { Passages } from './passages.js'
 
 /** Calls of the model for one answer, where nothing else is set. */
 const MAX_STEPS = 8
+/** Tools that a model has in its list, where nothing else is set. */
+const TOOL_SEARCH = 40
 
 type Options = Omit<ReturnType<typeof readAgentOptions>, 'memory'> & { readonly memory: Memory | undefined }
 
@@ -56,7 +58,7 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
   const { vac, signal } = extra
   const { memory, k } = options
   const passages = memory === undefined ? undefined : new Passages(memory, k, extra)
-  const [found, offered] = await Promise.all([passages?.forQuestion(question, history) ?? '', offerTools(opened.sdk, extra, passages)])
+  const [found, offered] = await Promise.all([passages?.forQuestion(question, history) ?? '', offerTools(opened.sdk, extra, passages, options.toolSearch ?? wholeNumber(vac.tool_search) ?? TOOL_SEARCH)])
   const maxSteps = options.maxSteps ?? wholeNumber(vac.max_steps) ?? MAX_STEPS
   const asking: Asking = {
     instructions: options.instructions ?? (typeof vac.instructions === 'string' ? vac.instructions : ''),
@@ -70,7 +72,7 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
   }
   const { messages, leftOut } = await messagesFor(asking)
   const citations = passages && new Citations(passages.hits)
-  const ended = yield * runSteps({
+  const ended = yield * withEnd(() => offered.hidden?.close(), runSteps({
     opened,
     system: instructionsOf(asking),
     messages,
@@ -82,7 +84,7 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
     retries: options.retries,
     timeoutMs: options.timeoutMs,
     signal
-  })
+  }))
   const metadata = { mode: 'agent', model, steps: ended.steps, finish_reason: ended.finishReason, ...ended.usage !== undefined && { usage: ended.usage }, ...leftOut > 0 && { turns_left_out: leftOut } }
   yield await endOf(ended, metadata, question, passages?.hits ?? [], citations, maxSteps)
 }
@@ -108,6 +110,15 @@ async function endOf ({ answer, openCalls }: StepsEnd, metadata: Readonly<Record
       ...warnings.length > 0 && { warnings },
       ...citations !== undefined && citations.removed > 0 && { removed_citations: citations.removed }
     }
+  }
+}
+
+/** The steps, and then the end of what they used. */
+async function * withEnd<Chunk, End> (end: () => Promise<void> | undefined, steps: AsyncGenerator<Chunk, End>): AsyncGenerator<Chunk, End> {
+  try {
+    return yield * steps
+  } finally {
+    await end()
   }
 }
 

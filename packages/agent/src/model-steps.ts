@@ -1,5 +1,5 @@
 import type { InterpreterChunk } from '@polyvac/core'
-import type { TokenUsage } from '@polyvac/core/plugin'
+import { CALL_TOOL, type TokenUsage } from '@polyvac/core/plugin'
 import { Citations, ModelError, modelFailure, THINKING, THOUGHT_BEGINS, THOUGHT_WAS_ALL, ThinkingFilter, usageOfSteps, type OpenModel } from '@polyvac/documents/parts'
 import type { ModelMessage, TextStreamPart, ToolSet } from 'ai'
 
@@ -66,6 +66,8 @@ export async function * runSteps ({ opened, system, messages, offered, citations
       ...maxTokens !== undefined && { maxOutputTokens: maxTokens },
       abortSignal: both,
       maxRetries: retries,
+      // a model may call a tool that it has found by its own name
+      experimental_repairToolCall: async ({ toolCall }) => offered.hidden?.repaired(toolCall) ?? null,
       // the error is a part of the stream, too; the default handler prints it
       onError: () => {}
     })
@@ -167,7 +169,7 @@ class Calls {
   readonly #offered: OfferedTools
   /** Those that wait for their results, and when they began. */
   // @keyed none: the calls of one step of one answer
-  readonly #running = new Map<string, number>()
+  readonly #running = new Map<string, { readonly began: number, readonly isReported: boolean, readonly problem: string | undefined }>()
   // @keyed none: a list in order, of one answer: at most the calls of its last step
   readonly open: OpenCall[] = []
 
@@ -177,23 +179,27 @@ class Calls {
 
   * read (part: TextStreamPart<ToolSet>): Generator<InterpreterChunk> {
     if (part.type === 'tool-call') {
-      const { toolCallId: id, toolName: name, input } = part
-      const isKnown = Object.hasOwn(this.#offered.tools, name) && !('invalid' in part && part.invalid === true)
-      if (isKnown && this.#offered.tools[name]?.execute === undefined) {
-        this.open.push({ id, name: this.#offered.ofCaller.get(name) ?? name, input })
+      const { toolCallId: id, toolName } = part
+      const { hidden, tools, ofCaller, reported } = this.#offered
+      const isKnown = Object.hasOwn(tools, toolName) && !('invalid' in part && part.invalid === true)
+      const { name, input, problem } = isKnown && toolName === CALL_TOOL && hidden !== undefined ? hidden.asked(part.input) : { name: toolName, input: part.input, problem: undefined }
+      if (isKnown && tools[toolName]?.execute === undefined) {
+        this.open.push({ id, name: ofCaller.get(name) ?? name, input })
         return
       }
-      this.#running.set(id, performance.now())
-      if (!isKnown || !this.#offered.reported.has(name)) yield { tool_call: { id, name, input } }
+      const isReported = isKnown && problem === undefined && reported.has(name)
+      this.#running.set(id, { began: performance.now(), isReported, problem })
+      if (!isReported) yield { tool_call: { id, name, input } }
       return
     }
     if (part.type !== 'tool-result' && part.type !== 'tool-error') return
-    const { toolCallId: id, toolName: name } = part
-    const began = this.#running.get(id)
+    const { toolCallId: id } = part
+    const { began, isReported = false, problem } = this.#running.get(id) ?? {}
     this.#running.delete(id)
     const timed = began === undefined ? {} : { duration_ms: Math.round(performance.now() - began) }
     if (part.type === 'tool-error') yield { tool_result: { id, error: { message: messageOf(part.error) }, ...timed } }
-    else if (!this.#offered.reported.has(name)) yield { tool_result: { id, output: part.output, ...timed } }
+    else if (problem !== undefined) yield { tool_result: { id, error: { message: problem }, ...timed } }
+    else if (!isReported) yield { tool_result: { id, output: part.output, ...timed } }
   }
 }
 

@@ -5,6 +5,7 @@ import { agentResult, agentTool } from './agent-tools.js'
 import { ToolsError } from './errors.js'
 import { markedData } from './marked-data.js'
 import type { Passages } from './passages.js'
+import { HiddenTools } from './search-tools.js'
 import { toolText } from './tool-text.js'
 
 type Json = Readonly<Record<string, unknown>>
@@ -21,24 +22,29 @@ export interface OfferedTools {
   readonly reported: ReadonlySet<string>
   /** Those of the caller: a call of one ends the answer. Their names by those for the model. */
   readonly ofCaller: ReadonlyMap<string, string>
+  /** Those behind `search_tools` and `call_tool`; undefined where the model has all in its list. */
+  readonly hidden: HiddenTools | undefined
 }
 
 /**
  * The tools for a model: those that the VAC's list `tools` chooses, the search of the documents, the question to the
  * user, and those that the caller brought. A failed call is a result that the model reads, so that it can correct its
- * arguments. @throws AGENT_TOOLS; BAD_REQUEST for a tool of the caller with the name of another one
+ * arguments. More than `most` tools of the list are behind two that find and call them.
+ * @throws AGENT_TOOLS; BAD_REQUEST for a tool of the caller with the name of another one
  */
-export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: Passages | undefined): Promise<OfferedTools> {
-  const tools: ToolSet = {}
+export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: Passages | undefined, most: number): Promise<OfferedTools> {
+  const all: ToolSet = {}
   const reported = new Set<string>()
   // only a list of tools names agents
   const agents = Array.isArray(extra.vac.tools) ? await extra.listAgents() : []
-  for (const chosen of await chosenTools(extra, agents)) {
-    const { description, inputSchema } = toolOf(chosen, agents)
+  const listed = (await chosenTools(extra, agents)).map(chosen => ({ ...toolOf(chosen, agents), chosen, name: chosen.name }))
+  for (const { chosen, description, inputSchema } of listed) {
     reported.add(chosen.name)
-    tools[chosen.name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(inputSchema), execute: async input => await callTool(extra, chosen, isRecord(input) ? input : {}) })
+    all[chosen.name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(inputSchema), execute: async input => await callTool(extra, chosen, isRecord(input) ? input : {}) })
   }
+  const hidden = listed.length > most ? new HiddenTools(sdk, all, listed, extra.signal) : undefined
   const own: ToolSet = {
+    ...hidden?.tools,
     ...passages !== undefined && {
       [SEARCH_DOCUMENTS]: sdk.dynamicTool({
         description: 'Search the documents. Gives numbered passages, which you cite by their numbers.',
@@ -52,18 +58,18 @@ export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: P
       execute: undefined as never
     })
   }
-  const taken = Object.keys(own).find(name => Object.hasOwn(tools, name))
+  const taken = Object.keys(own).find(name => Object.hasOwn(all, name))
   if (taken !== undefined) throw new ToolsError(`a tool is named ${JSON.stringify(taken)}, as one of the agent is; rename it`)
-  Object.assign(tools, own)
+  const tools: ToolSet = { ...hidden === undefined && all, ...own }
   // @keyed none: the tools of one request
   const ofCaller = new Map<string, string>()
   for (const { name: given, description, schema } of toolsOfCaller(extra)) {
     const name = toolName(given)
-    if (Object.hasOwn(tools, name)) throw new InvalidRequestError([{ path: 'body/tools', message: `has a tool named ${given}, as another one is named; rename it` }])
+    if (Object.hasOwn(tools, name) || Object.hasOwn(all, name)) throw new InvalidRequestError([{ path: 'body/tools', message: `has a tool named ${given}, as another one is named; rename it` }])
     ofCaller.set(name, given)
     tools[name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(schema), execute: undefined as never })
   }
-  return { tools, reported, ofCaller }
+  return { tools, reported, ofCaller, hidden }
 }
 
 async function chosenTools ({ vac, tools, listTools, log }: InterpreterExtra, agents: readonly ListedAgent[]): Promise<readonly Chosen[]> {

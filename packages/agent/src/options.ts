@@ -12,6 +12,11 @@ export interface AgentOptions {
   readonly k?: number | undefined
   /** Calls of the model for one answer; the last one has no tools. Default: `max_steps` of the VAC's entry, then 8. */
   readonly maxSteps?: number | undefined
+  /**
+   * Tools that the model has in its list; more are behind `search_tools` and `call_tool`. Default: `tool_search` of the
+   * VAC's entry, then 40.
+   */
+  readonly toolSearch?: number | undefined
   /** Tokens that the model writes in one step. Default: `max_tokens` of the VAC's entry, then what its server takes. */
   readonly maxTokens?: number | undefined
   /** Tokens of earlier turns, about: the latest whole turns are kept. Default 8,000. */
@@ -29,6 +34,7 @@ const OPTIONS = {
   memory: optional('a memory, such as what openFolder() returns', withMethod('search', 'a memory').accepts),
   k: integer(6, { max: 100 }),
   maxSteps: integer(undefined, { max: 100 }),
+  toolSearch: integer(undefined, { min: 1 }),
   maxTokens: integer(undefined, { min: 1 }),
   historyTokens: integer(8_000, { min: 0 }),
   timeoutMs: milliseconds(60_000),

@@ -29,6 +29,9 @@ export type { FileCheck, ServiceSection } from './config/service-section.js'
 export { cleanText } from './tools/clean-text.js'
 export { functionTools } from './tools/define-tools.js'
 export { selectTools, type SelectedTool, type ToolChoice, type ToolProblem, type ToolSelection } from './tools/select-tools.js'
+export {
+  CALL_TOOL, CALL_TOOL_DEFINITION, describeFound, fitSchema, MAX_FOUND, SEARCH_TOOLS, SEARCH_TOOLS_DEFINITION, type FoundTool, type IndexTools, type ToolFinder
+} from './tools/tool-search.js'
 export { invalidResult, resultJson } from './tools/result-json.js'
 export { isModulePath } from './config/module-path.js'
 export { importWithin, MAX_LOAD_MS, moduleUrl } from './interpreter/module.js'

@@ -8,6 +8,7 @@ export type { AnswerMode, DocumentsInterpreterOptions } from './interpreters/doc
 export { combineMemories } from './folder/combine-memories.js'
 export { PassageIndex } from './search/passage-index.js'
 export type { FoundPassage, IndexedDocument } from './search/passage-index.js'
+export { indexTools } from './tools/tool-index.js'
 export { splitDocument } from './formats/split-document.js'
 export type { Passage } from './text/passages.js'
 export type { QueryTerm, QueryTerms, WeightedMemory } from './search/query-terms.js'

@@ -7,6 +7,7 @@ import { TICK_MS, type Call } from './calls/call.js'
 import { StreamLimit } from './calls/stream-limit.js'
 import { ListPages } from './lists/list-pages.js'
 import { Registry } from './lists/registry.js'
+import type { ToolSearchOptions } from './lists/tool-search.js'
 import { ResourceSubscriptions } from './lists/resource-subscriptions.js'
 import type { Limits } from './options.js'
 import { ResultTexts, type CacheHint } from './protocol/result-text.js'
@@ -27,6 +28,7 @@ export interface McpContextOptions extends SharedOptions {
   /** Whether lists may differ by caller, so that only the same caller may cache them. */
   readonly isPrivate: boolean
   readonly announcement: Announcement | undefined
+  readonly toolSearch: ToolSearchOptions | undefined
 }
 
 /** What the requests of both eras share. */
@@ -55,14 +57,14 @@ export class McpContext {
 
   /** @throws MCP_SERVER_OPTIONS, INVALID_STATE_KEY */
   constructor (options: McpContextOptions) {
-    const { sources, info, instructions, log, limits, stateKey, tasks, authenticate, isPrivate, announcement, principalOf } = options
+    const { sources, info, instructions, log, limits, stateKey, tasks, authenticate, isPrivate, announcement, principalOf, toolSearch } = options
     this.info = info
     this.instructions = instructions
     this.limits = limits
     this.log = log
     this.authenticate = authenticate
     this.principalOf = principalOf
-    this.registry = new Registry(sources, log, announcement)
+    this.registry = new Registry(sources, log, announcement, toolSearch)
     this.texts = new ResultTexts(info)
     this.listHint = { ttlMs: limits.listTtlMs, cacheScope: isPrivate ? 'private' : 'public' }
     const { registry, texts, listHint: hint } = this

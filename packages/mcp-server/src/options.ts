@@ -4,6 +4,7 @@ import {
   type OptionRules, VERSION
 } from '@polyvac/core/plugin'
 import type { TaskStore } from '@polyvac/tasks'
+import type { ToolSearchOptions } from './lists/tool-search.js'
 import type { ProtectedResource } from './protected-resource.js'
 import type { ToolSource } from './tool-source.js'
 
@@ -51,6 +52,12 @@ export interface McpServerOptions {
    * tasks, since these have their own queue. The application closes it.
    */
   readonly tasks?: TaskStore | undefined
+  /**
+   * Hides the tools of gateways from callers who have more than `above` of them, behind `search_tools` and `call_tool`:
+   * `{ above: 40, indexTools }`, with `indexTools` of @polyvac/documents. Their names stay callable. Default: lists have
+   * all tools.
+   */
+  readonly toolSearch?: ToolSearchOptions | undefined
   /** Whether OpenAPI documents of the application, of @fastify/swagger for example, have the routes. Default true. */
   readonly openapi?: boolean | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
@@ -136,6 +143,8 @@ export const OPTIONS = {
   sessions: flag(true),
   stateKey: optional('a text, a Buffer or a function', isStateKey),
   tasks: withMethod('create', 'an open task store, such as sqliteTaskStore({ path })'),
+  toolSearch: optional<ToolSearchOptions>('{ above: 40, indexTools }, with a whole number and `indexTools` of @polyvac/documents',
+    value => isRecord(value) && Number.isSafeInteger(value.above) && (value.above as number) >= 0 && typeof value.indexTools === 'function'),
   openapi: flag(true),
   bodyLimit: integer(BODY_BYTES),
   limits: optional<Partial<PublicLimits>>('an object of limits', isRecord, {})

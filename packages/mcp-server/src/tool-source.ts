@@ -38,6 +38,8 @@ export interface ToolSource {
    * and answers it. Without this method: nothing.
    */
   beginTask? (name: string, args: JsonObject, context: CallContext): Promise<TaskBeginning | ToolResult>
+  /** Whether its tools are those of other servers: with `toolSearch` they may be behind `search_tools`. Default false. */
+  readonly isUpstream?: boolean | undefined
   readonly resources?: ResourceSource | undefined
   readonly prompts?: PromptSource | undefined
   /** The tasks that an upstream server made of its calls. */

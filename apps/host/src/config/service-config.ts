@@ -64,6 +64,11 @@ export const ServiceConfig = Type.Object({
     }, { additionalProperties: false, description: 'A2A 1.0 over gRPC: port, host, url; needs @grpc/grpc-js and protobufjs' }))
   }, { additionalProperties: false, description: 'options of A2A 1.0 and 0.3' })),
   enable_mcp_server: Type.Optional(Type.Boolean({ description: 'offer an MCP server at /mcp' })),
+  mcp_server: Type.Optional(Type.Object({
+    tool_search: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Literal('off')], {
+      description: 'tools of `mcp_servers` that the list at /mcp may have; more are behind `search_tools` and `call_tool`; default `off`: the list has all'
+    }))
+  }, { additionalProperties: false, description: 'options of the MCP server' })),
   enable_playground: Type.Optional(Type.Boolean({
     description: 'serve the playground at /playground/; default: true on a loopback address, unless NODE_ENV is production'
   })),

@@ -42,6 +42,7 @@ export const VacConfig = Type.Object({
   })),
   instructions: Type.Optional(Type.String({ description: 'of the interpreter `agent`: what the agent is and how it answers; a file where it begins with `./`, `../` or `/`' })),
   max_steps: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'of the interpreter `agent`: calls of the model for one answer; default 8' })),
+  tool_search: Type.Optional(Type.Integer({ minimum: 1, description: 'of the interpreter `agent`: tools that the model has in its list; more are behind `search_tools` and `call_tool`; default 40' })),
   max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'of the interpreter `agent`: tokens that the model writes in one step' })),
   steps: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('names'), Type.Literal('off')], {
     description: 'what callers see of the steps of an answer; `names` (default): of tools their names and durations, contents only with the scope `admin`'

@@ -126,6 +126,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
   }
 
   return {
+    isUpstream: true,
     list: async () => await listed('tools') as SourceTool[],
     async call (name, args, context) {
       const { server, own: tool } = places.tools.get(name) ?? await find('tools', name, context?.principal)

@@ -51,6 +51,8 @@ export interface SourceTemplate extends Item { readonly uriTemplate: string, rea
 
 /** The tools, resources and prompts of a gateway as a source for an MCP server: `sources: [gateway.toolSource()]`. */
 export interface GatewayToolSource {
+  /** Its tools are those of other servers. */
+  readonly isUpstream: true
   /** All tools of the servers to which no owner signs in, named `<server>__<tool>`. */
   list (): Promise<SourceTool[]>
   /**

@@ -37,7 +37,7 @@ export class ListPages {
 
   /** The result of a list method. @throws RpcError -32602 for a cursor that this list did not issue */
   async page (kind: ListKind, revision: Revision, cursor: unknown, principal: Principal | undefined): Promise<string> {
-    const catalog = await this.#options.registry.shownTo(kind, principal)
+    const catalog = await this.#options.registry.listedTo(kind, principal)
     let revisions = this.#pages.get(catalog)
     if (revisions === undefined) this.#pages.set(catalog, revisions = new Map())
     let pages = revisions.get(revision)

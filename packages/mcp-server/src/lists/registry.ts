@@ -5,6 +5,7 @@ import { ScopeRefusal, unknownName, type Announcement } from '../protocol/rpc.js
 import type { ChangeListener, Definitions, ToolSource } from '../tool-source.js'
 import { Catalog, Entry, idOf } from './catalog.js'
 import { checkNames, distinctEntries } from './distinct-names.js'
+import { ToolSearch, type ToolSearchOptions } from './tool-search.js'
 
 /** Definitions that one turn of the event loop fits. */
 const TURN_ENTRIES = 1_000
@@ -12,6 +13,8 @@ const TURN_ENTRIES = 1_000
 /** The lists of all sources as one. Each is read at first use, and again once a source reports a change. */
 export class Registry {
   readonly sources: readonly ToolSource[]
+  /** Undefined: lists have all tools. */
+  readonly search: ToolSearch | undefined
   readonly #log: Log
   readonly #announcement: Announcement | undefined
   // @keyed none: the keys are the four kinds of lists
@@ -27,8 +30,9 @@ export class Registry {
   readonly #own = new WeakMap<object, Entry<object>>()
 
   /** @throws MCP_SERVER_OPTIONS */
-  constructor (sources: readonly ToolSource[], log: Log, announcement?: Announcement) {
-    this.sources = sources
+  constructor (given: readonly ToolSource[], log: Log, announcement?: Announcement, search?: ToolSearchOptions) {
+    this.search = search && new ToolSearch(search, async principal => await this.shownTo('tools', principal))
+    const sources = this.sources = this.search === undefined ? given : [this.search.source, ...given]
     this.#announcement = announcement
     this.#log = log
     checkNames(sources)
@@ -43,7 +47,13 @@ export class Registry {
     return this.sources.some(source => readerOf(kind, source) !== undefined)
   }
 
-  /** What a caller sees of a list. */
+  /** What a caller reads of a list. */
+  async listedTo<K extends ListKind> (kind: K, principal: Principal | undefined): Promise<Catalog<K>> {
+    const shown = await this.shownTo(kind, principal)
+    return kind === 'tools' && this.search !== undefined ? this.search.listed(shown as unknown as Catalog<'tools'>) as unknown as Catalog<K> : shown
+  }
+
+  /** What a caller may use of a list. */
   async shownTo<K extends ListKind> (kind: K, principal: Principal | undefined): Promise<Catalog<K>> {
     const catalog = await this.catalogFor(kind, principal)
     const own = new Map(await Promise.all(this.sources.map(async source => [source, await source.listFor?.(kind, principal)] as const)))
@@ -167,6 +177,7 @@ export class Registry {
   close (): void {
     for (const stop of this.#stops.splice(0)) stop()
     this.#listeners.clear()
+    this.search?.close().catch((err: unknown) => { this.#log.warn({ err }, 'an index of tools is not closed') })
   }
 
   #invalidate (...[kinds, of]: Parameters<ChangeListener>): void {

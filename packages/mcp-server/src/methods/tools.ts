@@ -1,11 +1,12 @@
-import { invalidResult, isRecord } from '@polyvac/core/plugin'
+import { CALL_TOOL, invalidResult, isRecord } from '@polyvac/core/plugin'
 import { declaresTasks, features, fitToolResult } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import type { Call } from '../calls/call.js'
 import { failureText } from '../calls/failures.js'
 import { beginTask, failedResult, prepareArguments, runTool } from '../calls/run-tool.js'
 import type { McpContext } from '../context.js'
-import { invalidParams, methodNotFound, type Json } from '../protocol/rpc.js'
+import type { Entry } from '../lists/catalog.js'
+import { invalidParams, methodNotFound, RpcError, ScopeRefusal, type Json, type Params } from '../protocol/rpc.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
 import { missingTasks } from './task-capability.js'
@@ -18,6 +19,25 @@ export async function callTool (server: McpContext, call: Call): Promise<Json> {
   if (!isRecord(given)) throw invalidParams('`arguments` must be an object')
   const entry = await server.registry.find('tools', name, call.principal)
   call.checkTool(entry)
+  return await (name === CALL_TOOL && entry.source === server.registry.search?.source ? callFound(server, call, entry, given) : callEntry(server, call, name, entry, given))
+}
+
+/** The call of the tool that `call_tool` names. A tool that does not exist for its caller is a result for its model. */
+async function callFound (server: McpContext, call: Call, entry: Entry<ToolDefinition>, given: Params): Promise<Json> {
+  const problems = entry.schema.problems(given, 'arguments')
+  if (problems !== '') return resultText(server, call, failedResult(`the arguments do not fit the input schema of ${CALL_TOOL}: ${problems}`), entry.definition)
+  const { name, arguments: args = {} } = given as { readonly name: string, readonly arguments?: Params }
+  let found: Entry<ToolDefinition>
+  try {
+    found = await server.registry.find('tools', name, call.principal)
+  } catch (err) {
+    if (!(err instanceof RpcError) || err instanceof ScopeRefusal) throw err
+    return resultText(server, call, failedResult(err.message), entry.definition)
+  }
+  return await callEntry(server, call, name, found, args)
+}
+
+async function callEntry (server: McpContext, call: Call, name: string, entry: Entry<ToolDefinition>, given: Params): Promise<Json> {
   const becomesTask = isTask(server, call, entry.definition)
   const { value: args, problems } = entry.schema.fit(given, 'arguments')
   if (problems !== '') {

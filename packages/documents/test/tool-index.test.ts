@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { test } from 'tap'
+import { indexTools } from '../src/index.js'
+
+interface Task { readonly task: string, readonly query: string, readonly tools: readonly string[] }
+
+const read = (name: string): any => JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8'))
+
+/** The tools of the servers that `npm run servers` tries, as the gateway names them. */
+const TOOLS = (read('published-tools') as any[]).flatMap(({ server, tools }) => (tools as any[]).map(({ name, description, parameters }) => ({
+  name: `${server}__${name}`,
+  description,
+  inputSchema: { type: 'object', properties: Object.fromEntries(parameters.map((parameter: string) => [parameter, {}])) }
+})))
+
+/** How many of the tasks have one of their tools among the first ones. */
+function hits (tasks: readonly Task[], first: number, search: (task: Task) => readonly string[]): number {
+  return tasks.filter(task => search(task).slice(0, first).some(name => task.tools.includes(name))).length
+}
+
+test('what a model looks for is among the first three of 592 tools', async t => {
+  const index = await indexTools(TOOLS)
+  t.teardown(async () => { await index.close() })
+  const named = (query: string): readonly string[] => index.search(query, 10).map(({ name }) => name)
+  // `held_out` and `later` tuned nothing
+  for (const [half, tasks] of Object.entries(read('tool-tasks') as Record<string, readonly Task[]>)) {
+    const found = hits(tasks, 3, ({ query }) => named(query))
+    const said = [3, 10].map(first => hits(tasks, first, ({ task }) => named(task)))
+    t.comment(`${half}: ${found} of ${tasks.length} by what a model looks for, ${said.join(' and ')} by what a user says among the first 3 and 10`)
+    t.ok(found >= 0.9 * tasks.length, half)
+    t.ok(said[0]! >= 0.4 * tasks.length, half)
+  }
+})
+
+test('a tool is found by its name, its parameters and the beginning of its description', async t => {
+  const inputSchema = { type: 'object', properties: { maxTeaTemperature: { type: 'number' } } }
+  const index = await indexTools([
+    { name: 'kitchen__brewTea', inputSchema: {} },
+    { name: 'kitchen__heat', description: 'Warm something.', inputSchema },
+    { name: 'garden__prune', description: `Cut roses. ${'x '.repeat(500)} lawnmower`, inputSchema: { properties: null } }
+  ])
+  t.teardown(async () => { await index.close() })
+  const first = (query: string): string | undefined => index.search(query, 3)[0]?.name
+  t.equal(first('brew some tea'), 'kitchen__brewTea')
+  t.equal(first('temperature'), 'kitchen__heat')
+  t.equal(first('roses in the garden'), 'garden__prune')
+  t.strictSame(index.search('lawnmower', 3), [])
+  t.strictSame((await indexTools([])).search('anything', 3), [])
+  await t.rejects(indexTools(TOOLS, AbortSignal.abort(new Error('left'))), { message: 'left' })
+})
