@@ -2,7 +2,7 @@ import {
   defineTools, echoInterpreter, loadInterpreters, workerInterpreter, type FunctionTools, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig,
   type VacParts, type VacsOptions
 } from '@polyvac/core'
-import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, selectTools, within } from '@polyvac/core/plugin'
+import { DESTRUCTIVE, importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, selectTools, within } from '@polyvac/core/plugin'
 import type { FolderMemory } from '@polyvac/documents'
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
@@ -157,10 +157,12 @@ async function inTime<T extends Closable> (making: Promise<T>, ms: number, what:
 /** @throws VAC_TOOLS for a VAC whose list `tools` names what there is not, or two tools of one name */
 function checkTools ({ vacs, serverNames: servers }: Settings, tools: FunctionTools | undefined): void {
   const functions = tools?.list() ?? []
-  for (const [name, { tools: names }] of Object.entries(vacs)) {
-    if (names === undefined) continue
+  for (const [name, { tools: chosen, approve = [] }] of Object.entries(vacs)) {
+    if (chosen === undefined && approve.length === 0) continue
     // of a program: those of a file are checked
-    if (!Array.isArray(names) || names.some(entry => typeof entry !== 'string')) throw new VacToolsError(JSON.stringify(name), '`tools` must be a list of texts')
+    const isList = (value: unknown): boolean => Array.isArray(value) && value.every(entry => typeof entry === 'string')
+    if (!isList(chosen ?? []) || !isList(approve)) throw new VacToolsError(JSON.stringify(name), `\`${isList(approve) ? 'tools' : 'approve'}\` must be a list of texts`)
+    const names = [...chosen ?? [], ...approve.filter(entry => entry !== DESTRUCTIVE)]
     const { problems } = selectTools(names, { listed: [], servers, functions, vacs: Object.keys(vacs).filter(other => other !== name), remote: [] })
     if (problems.length > 0) throw new VacToolsError(JSON.stringify(name), problems.map(({ message }) => message).join('; '))
   }

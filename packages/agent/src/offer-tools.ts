@@ -1,6 +1,7 @@
 import type { FunctionTool, InterpreterExtra, ToolCallResult } from '@polyvac/core'
 import { InvalidRequestError, isRecord, selectTools, toolName, type SelectedTool } from '@polyvac/core/plugin'
 import type { ToolSet } from 'ai'
+import { AWAITED, isAwaited, type AwaitedCall } from './awaited-calls.js'
 import { ToolsError } from './errors.js'
 import { markedData } from './marked-data.js'
 import type { Passages } from './passages.js'
@@ -20,6 +21,10 @@ export interface OfferedTools {
   readonly reported: ReadonlySet<string>
   /** Those of the caller: a call of one ends the answer. Their names by those for the model. */
   readonly ofCaller: ReadonlyMap<string, string>
+  /** Calls that wait for an approval, in their order: with the first one the answer ends. */
+  readonly awaited: AwaitedCall[]
+  /** Calls a tool of the list again that had to wait. Undefined: it waits still. */
+  readonly callAgain: (call: AwaitedCall) => Promise<string | undefined>
 }
 
 /**
@@ -30,10 +35,29 @@ export interface OfferedTools {
 export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: Passages | undefined): Promise<OfferedTools> {
   const tools: ToolSet = {}
   const reported = new Set<string>()
-  for (const chosen of await chosenTools(extra)) {
+  // @keyed none: a list of one answer: at most the calls of its last step
+  const awaited: AwaitedCall[] = []
+  const execute = async (chosen: Chosen, call: AwaitedCall): Promise<string> => {
+    try {
+      return await callTool(extra, chosen, call.input)
+    } catch (err) {
+      if (!isAwaited(err)) throw err
+      awaited.push(call)
+      return AWAITED
+    }
+  }
+  const all = await chosenTools(extra)
+  for (const chosen of all) {
     const { description, inputSchema } = toolOf(chosen)
     reported.add(chosen.name)
-    tools[chosen.name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(inputSchema), execute: async input => await callTool(extra, chosen, isRecord(input) ? input : {}) })
+    tools[chosen.name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(inputSchema), execute: async (input, { toolCallId: id }) => await execute(chosen, { id, name: chosen.name, input: isRecord(input) ? input : {} }) })
+  }
+  const callAgain = async (call: AwaitedCall): Promise<string | undefined> => {
+    const chosen = all.find(({ name }) => name === call.name)
+    if (chosen === undefined) return markedData(call.name, 'The call failed: the tool is not there any more')
+    const before = awaited.length
+    const text = await execute(chosen, call)
+    return awaited.length === before ? text : undefined
   }
   const own: ToolSet = {
     ...passages !== undefined && {
@@ -60,7 +84,7 @@ export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: P
     ofCaller.set(name, given)
     tools[name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(schema), execute: undefined as never })
   }
-  return { tools, reported, ofCaller }
+  return { tools, reported, ofCaller, awaited, callAgain }
 }
 
 async function chosenTools ({ vac, tools, listTools, log }: InterpreterExtra): Promise<readonly Chosen[]> {
@@ -86,6 +110,7 @@ async function callTool ({ callTool, signal, log }: InterpreterExtra, chosen: Ch
     return markedData(chosen.name, toolText(result as ToolCallResult<unknown>))
   } catch (err) {
     signal.throwIfAborted()
+    if (isAwaited(err)) throw err
     log.warn({ tool: chosen.name, err }, 'a tool failed; the model gets the failure as its result')
     const { message, expose, code } = err as { message?: string, expose?: boolean, code?: string }
     return markedData(chosen.name, `The call failed: ${expose === true || code !== undefined ? message ?? code ?? '' : 'the tool has an error'}`)

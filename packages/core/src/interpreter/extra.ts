@@ -1,9 +1,10 @@
+import { allowCall, isAllowedCall } from '../vac/allowed-call.js'
 import { unlessAborted } from '../basics/within.js'
 import type { InterpreterCallback, InterpreterExtra } from '../vac/interpreter.js'
 import type { VacConfig } from '../config/schema.js'
 import { BoundLog, silentLog, type InterpreterLog, type Log } from '../basics/log.js'
 import type { ExtraMemory, Memory } from '../vac/memory.js'
-import type { CallTool, FunctionTool, FunctionTools, ToolAccess, ToolCallResult } from '../vac/tools.js'
+import type { CallTool, FunctionTool, FunctionTools, ToolAccess, ToolCaller, ToolCallOptions, ToolCallResult } from '../vac/tools.js'
 import type { StepView } from '../vac/step.js'
 import type { VacCall } from '../vac/vac.js'
 
@@ -44,7 +45,7 @@ export function makeExtra (call: VacCall, vac: VacConfig, { callTool, listTools,
   extra.memory = memory && memoryFor(memory, call, log, run)
   const { principal } = call
   extra.callTool = callTool && ((...[server, tool, args, options]: Parameters<CallTool>) => run.callTool(server, tool, args, () =>
-    callTool(server, tool, args, principal === undefined ? options : { signal: options?.signal, principal })))
+    callTool(server, tool, args, principal === undefined ? options : forCaller(options, principal))))
   extra.listTools = principal !== undefined && callTool !== undefined && listTools !== undefined ? () => listTools({ principal }) : listTools
   if (tools === undefined) extra.tools = NO_TOOLS
   else {
@@ -55,6 +56,11 @@ export function makeExtra (call: VacCall, vac: VacConfig, { callTool, listTools,
   Object.defineProperty(extra, 'signal', SIGNAL)
   Object.defineProperty(extra, 'callback', CALLBACK)
   return extra as unknown as InterpreterExtra
+}
+
+function forCaller (options: ToolCallOptions | undefined, principal: VacCall['principal']): ToolCallOptions & ToolCaller {
+  const bound = { signal: options?.signal, principal }
+  return isAllowedCall(options) ? allowCall(bound) : bound
 }
 
 /** The tools of the application for the caller. */
