@@ -12,7 +12,7 @@ export const VacToolsError = createError<[string, string]>('VAC_TOOLS',
   'the VAC %s cannot have its tools: %s', 500)
 /** Argument: why there is no store. */
 export const ApprovalsError = createError<[string]>('APPROVALS_WITHOUT_STORE',
-  '`approve` needs the task store, which keeps approvals: %s; correct `service.tasks`, or remove `approve`', 500)
+  '`approve` needs the task store, which keeps approvals: %s; or remove `approve`', 500)
 export const LoadTimeoutError = createError<[string, number]>('LOAD_TIMEOUT',
   'the %s did not open within %s s; look whether its disk or server answers, or raise service.load_timeout', 500)
 export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)

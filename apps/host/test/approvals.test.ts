@@ -1,3 +1,4 @@
+import { remoteAgents } from '@polyvac/a2a-client'
 import { ask, type ProtocolName, type Update } from '@polyvac/client'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,6 +7,7 @@ import { test, type Test } from 'tap'
 import { fakeModel, type ModelRequest, type ModelStep } from '../../../packages/agent/test/fixtures/model.js'
 import { read } from '../../../packages/client/test/fixtures/read.js'
 import { createHost, readConfig } from '../src/index.js'
+import { until } from '../../../test/fixtures/until.js'
 import { start } from './task-service.js'
 import '../../../test/fixtures/timeout.mjs'
 
@@ -215,13 +217,30 @@ const FORMS: Record<string, (base: string, question: string) => Promise<Asked>> 
     const { inputRequests, requestState } = first.json.result
     const [[key]] = Object.entries(inputRequests) as [[string, Json]]
     return { text: first.text, reply: async approved => (await call({ requestState, inputResponses: { [key]: { action: 'accept', content: { reply: word(approved) } } } })).text }
+  },
+  async 'MCP: a task' (base, question) {
+    const able = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
+    const { taskId } = (await mcp(base, { name: 'vac_query_shop', arguments: { query: question } }, able)).json.result
+    const untilStatus = async (status: string): Promise<Json> => await until(async () => {
+      const { json } = await mcp(base, { taskId }, able, 'tasks/get')
+      return json.result.status === status && json.result
+    }, `the task is ${status}`)
+    const { inputRequests } = await untilStatus('input_required')
+    const [[key]] = Object.entries(inputRequests) as [[string, Json]]
+    return {
+      text: JSON.stringify(inputRequests),
+      async reply (approved) {
+        await mcp(base, { taskId, inputResponses: { [key]: { action: 'accept', content: { reply: word(approved) } } } }, able, 'tasks/update')
+        return JSON.stringify(await untilStatus('completed'))
+      }
+    }
   }
 }
 
-async function mcp (base: string, params: Json, capabilities: Json = {}) {
+async function mcp (base: string, params: Json, capabilities: Json = {}, method = 'tools/call') {
   const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 't', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': capabilities }
-  const { text, json } = await post(`${base}/mcp`, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...params, _meta } },
-    { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': params.name })
+  const { text, json } = await post(`${base}/mcp`, { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } },
+    { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, 'mcp-name': params.name ?? params.taskId })
   return { text, json: json ?? framesOf(text).at(-1) }
 }
 
@@ -266,4 +285,31 @@ test('a question is answered after the SIGKILL of its host', async t => {
   t.strictSame(calls(), ['a', 'b'])
   t.match((await post(`${second.url}/vac/shop`, { user_input: '-', approval: { id: idIn(asked.get('direct')!), approved: true } })).json, { answer: /was answered before/ })
   t.strictSame(calls(), ['a', 'b'])
+})
+
+test('an agent that asks another one passes its question on whole, and the reply to it', async t => {
+  const { folder, calls } = await workspace(t)
+  const base = await host(t, folder)
+  const remote = remoteAgents({ agents: [{ name: 'shop', url: base, skill: 'vac_stream_shop' }] })
+  t.teardown(() => remote.close())
+  const app = await createHost({ vacs: ['peer'], stream_interpreter: remote.interpreters.shop!, enable_a2a_agent: true, server: { logger: { level: 'silent' } } })
+  t.teardown(() => app.close())
+  const near = await app.listen({ port: 0, host: '127.0.0.1' })
+  const headers = { 'a2a-version': '1.0' }
+  for (const [path, parts] of [['one', () => [{ text: 'yes' }]], ['two', (id: string) => [{ data: { approval: { id, approved: true } } }]]] as const) {
+    const { task } = (await post(`${near}/a2a`, a2a([{ text: `Delete ${path}` }]), headers)).json.result
+    const { id, contextId, status } = task
+    const { approval } = status.message.parts.find((part: Json) => part.data !== undefined).data
+    t.match(approval, { tool: 'delete_file', input: { path }, id: /^[\w-]{22}$/ })
+    t.match(JSON.stringify(task), /May the tool/)
+    t.match((await post(`${near}/a2a`, a2a(parts(approval.id), { taskId: id, contextId }), headers)).text, /It is deleted/)
+  }
+  t.strictSame(calls(), ['one', 'two'])
+})
+
+test('`approve` names what there is, and a store that cannot be opened is reported with its place', async t => {
+  const { folder } = await workspace(t, '  tasks: { path: ./calls.log/tasks.db }\n')
+  await t.rejects(createHost({ config: await readConfig(join(folder, 'vac_config.yaml')), server: { logger: { level: 'silent' } } }),
+    { code: 'CONFIG_INVALID', message: /vac_config\.yaml:12:5 {2}`approve` needs the task store, which keeps approvals: [^]*; or remove `approve`\n +12 \| {5}approve: \[destructive\]/ })
+  await t.rejects(createHost({ vacs: { a: { approve: ['no_such_tool'] } }, stream_interpreter: 'echo' }), { code: 'VAC_TOOLS', message: /"no_such_tool"/ })
 })
