@@ -2,7 +2,7 @@ import {
   defineTools, echoInterpreter, loadInterpreters, workerInterpreter, type FunctionTools, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig,
   type VacParts, type VacsOptions
 } from '@polyvac/core'
-import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, quoteName, selectTools, within } from '@polyvac/core/plugin'
+import { DESTRUCTIVE, importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, quoteName, selectTools, within } from '@polyvac/core/plugin'
 import type { FolderMemory } from '@polyvac/documents'
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
@@ -179,10 +179,12 @@ function checkTools ({ vacs, serverNames: servers, switches: { a2a_agents: agent
   const remote = agents?.map(({ name }) => name) ?? []
   const taken = functions.find(({ name }) => remote.includes(name))
   if (taken !== undefined) throw new AgentsError('a2a_agents', `${quoteName(taken.name)} is an agent and a tool of the application; rename one of them`)
-  for (const [name, { tools: names }] of Object.entries(vacs)) {
-    if (names === undefined) continue
+  for (const [name, { tools: chosen, approve = [] }] of Object.entries(vacs)) {
+    if (chosen === undefined && approve.length === 0) continue
     // of a program: those of a file are checked
-    if (!Array.isArray(names) || names.some(entry => typeof entry !== 'string')) throw new VacToolsError(JSON.stringify(name), '`tools` must be a list of texts')
+    const isList = (value: unknown): boolean => Array.isArray(value) && value.every(entry => typeof entry === 'string')
+    if (!isList(chosen ?? []) || !isList(approve)) throw new VacToolsError(JSON.stringify(name), `\`${isList(approve) ? 'tools' : 'approve'}\` must be a list of texts`)
+    const names = [...chosen ?? [], ...approve.filter(entry => entry !== DESTRUCTIVE)]
     const { problems } = selectTools(names, { listed: [], servers, functions, vacs: Object.keys(vacs).filter(other => other !== name), remote })
     if (problems.length > 0) throw new VacToolsError(JSON.stringify(name), problems.map(({ message }) => message).join('; '))
   }

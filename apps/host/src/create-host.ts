@@ -1,4 +1,4 @@
-import { ConfigError, createVacs, type ConfigProblem, type Vacs, type VacsOptions } from '@polyvac/core'
+import { ConfigError, createVacs, type ApprovalRecords, type ConfigProblem, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
   boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
@@ -9,6 +9,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isProxyOf } from './guards/address-connections.js'
+import { asksApprovals, openApprovals } from './tasks/approvals.js'
 import { assemble, type Assembly } from './assembly.js'
 import { ConfiguredCallers, guardOperations, loadAuth, mcpAddress, publishMetadata } from './guards/authentication.js'
 import { sendBrowserHeaders } from './guards/browser-headers.js'
@@ -126,6 +127,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   const ownKey = randomBytes(32)
   // the gateway needs it before the database is open
   const stateKey = givenKey ?? (isDatabase(settings.switches.tasks ?? {}) ? () => tasks?.stateKey?.() ?? ownKey : undefined)
+  const approvals = forwardTo<ApprovalRecords>(async () => (await sharedTasks()).store.approvals!)
   let assembly = await assemble(settings, parts)
   let draining = false
   let protocols: readonly string[] = []
@@ -150,8 +152,9 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     await assembly.close()
   })
   try {
-    const opened = gateway = await openGateway(settings, config?.variables ?? [], log, { stateKey, signIn: signInOptions(givenKey) })
-    const withTools = (options: VacsOptions): VacsOptions => ({ ...options, ...toolAccess(opened) })
+    const opened = gateway = await openGateway(settings, config?.variables ?? [], log, { stateKey, signIn: signInOptions(givenKey), approvals })
+    const withTools = (options: VacsOptions): VacsOptions => ({ ...options, ...toolAccess(opened), ...asksApprovals(options, opened) && { approvals } })
+    if (asksApprovals(assembly.vacsOptions, opened)) await openApprovals(sharedTasks, config)
     const vacs = createVacs(withTools(assembly.vacsOptions))
     opened?.signIns.onSignedIn((owner, server) => {
       if (tasks === undefined) return

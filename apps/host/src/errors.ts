@@ -14,6 +14,9 @@ export const AgentsError = createError<[string, string]>('A2A_AGENTS', 'service.
 /** Callers read it: without the name of the variable. */
 export const AgentNotConfiguredError = createError<[string]>('A2A_AGENT_NOT_CONFIGURED',
   'the remote agent %s is not asked: its entry needs a variable that is not set; the log of the start names it', 502, { expose: true })
+/** Argument: why there is no store. */
+export const ApprovalsError = createError<[string]>('APPROVALS_WITHOUT_STORE',
+  '`approve` needs the task store, which keeps approvals: %s; or remove `approve`', 500)
 export const LoadTimeoutError = createError<[string, number]>('LOAD_TIMEOUT',
   'the %s did not open within %s s; look whether its disk or server answers, or raise service.load_timeout', 500)
 export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)

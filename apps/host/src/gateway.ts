@@ -1,4 +1,4 @@
-import type { ToolAccess } from '@polyvac/core'
+import type { ApprovalRecords, ToolAccess } from '@polyvac/core'
 import type { StateKey } from '@polyvac/core/plugin'
 import type { Gateway, McpServerConfig, SignInOptions } from '@polyvac/mcp-gateway'
 import type { FastifyBaseLogger } from 'fastify'
@@ -13,7 +13,7 @@ import { isOn, loadPlugin } from './protocols.js'
  * @throws MCP_GATEWAY_OPTIONS
  */
 export async function openGateway ({ switches, folder }: Settings, variables: readonly string[], log: FastifyBaseLogger,
-  more: { readonly readyWaitMs?: number, readonly stateKey?: StateKey | undefined, readonly signIn?: SignInOptions } = {}): Promise<Gateway | undefined> {
+  more: { readonly readyWaitMs?: number, readonly stateKey?: StateKey | undefined, readonly signIn?: SignInOptions, readonly approvals?: ApprovalRecords } = {}): Promise<Gateway | undefined> {
   const { mcp_servers: servers, mcp_inherit_env: inheritEnv } = switches
   if (!isOn(servers)) return undefined
   const module = await loadPlugin('@polyvac/mcp-gateway') as typeof import('@polyvac/mcp-gateway') | undefined

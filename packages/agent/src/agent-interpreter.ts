@@ -1,11 +1,13 @@
 import type { ChatTurn, FinalAnswer, Hit, Interpreter, InterpreterChunk, InterpreterExtra, Memory } from '@polyvac/core'
-import { isRecord } from '@polyvac/core/plugin'
+import { approvalsOf, isRecord } from '@polyvac/core/plugin'
 import { documentsInterpreter, ModelFailedError } from '@polyvac/documents'
 import { checkGrounding, Citations, codedCause, findModel, foreignHosts, ModelError, openModel } from '@polyvac/documents/parts'
+import type { ModelMessage } from 'ai'
+import { isAgentState, withResults, type AgentState } from './awaited-calls.js'
 import { NoAnswerError, NothingToAnswerWithError } from './errors.js'
 import { instructionsOf, messagesFor, type Asking } from './messages.js'
 import { runSteps, type StepsEnd } from './model-steps.js'
-import { ASK_USER, offerTools } from './offer-tools.js'
+import { ASK_USER, offerTools, type OfferedTools } from './offer-tools.js'
 import { readAgentOptions, type AgentOptions } from './options.js'
 import { Passages } from './passages.js'
 
@@ -58,7 +60,11 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
   const { vac, signal } = extra
   const { memory, k } = options
   const passages = memory === undefined ? undefined : new Passages(memory, k, extra)
-  const [found, offered] = await Promise.all([passages?.forQuestion(question, history) ?? '', offerTools(opened.sdk, extra, passages, options.toolSearch ?? wholeNumber(vac.tool_search) ?? TOOL_SEARCH)])
+  const approvals = approvalsOf(extra)
+  const state = isAgentState(approvals?.continued) ? approvals.continued : undefined
+  const offering = offerTools(opened.sdk, extra, passages, options.toolSearch ?? wholeNumber(vac.tool_search) ?? TOOL_SEARCH)
+  if (state !== undefined) passages?.restore(state.hits)
+  const [found, offered] = await Promise.all([state === undefined ? passages?.forQuestion(question, history) ?? '' : '', offering])
   const maxSteps = options.maxSteps ?? wholeNumber(vac.max_steps) ?? MAX_STEPS
   const asking: Asking = {
     instructions: options.instructions ?? (typeof vac.instructions === 'string' ? vac.instructions : ''),
@@ -70,7 +76,12 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
     hasTools: true,
     files: Array.isArray(extra.files) ? extra.files : []
   }
-  const { messages, leftOut } = await messagesFor(asking)
+  const { messages, leftOut } = state === undefined ? await messagesFor(asking) : { messages: await calledAgain(state, offered), leftOut: 0 }
+  const wait = (messages: readonly ModelMessage[]): void => { approvals!.state = { messages, calls: offered.awaited, hits: passages?.hits ?? [] } satisfies AgentState }
+  if (offered.awaited.length > 0) {
+    wait(messages)
+    return yield { answer: '' }
+  }
   const citations = passages && new Citations(passages.hits)
   const ended = yield * withEnd(() => offered.hidden?.close(), runSteps({
     opened,
@@ -86,7 +97,22 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
     signal
   }))
   const metadata = { mode: 'agent', model, steps: ended.steps, finish_reason: ended.finishReason, ...ended.usage !== undefined && { usage: ended.usage }, ...leftOut > 0 && { turns_left_out: leftOut } }
+  if (offered.awaited.length > 0) {
+    wait([...messages, ...ended.said])
+    return yield { answer: ended.answer, metadata }
+  }
   yield await endOf(ended, metadata, question, passages?.hits ?? [], citations, maxSteps)
+}
+
+/** The conversation with the results of the calls that waited for an approval, unless they wait still. */
+async function calledAgain ({ messages, calls }: AgentState, offered: OfferedTools): Promise<ModelMessage[]> {
+  // @keyed none: the calls of one step of one answer
+  const results = new Map<string, string>()
+  for (const call of calls) {
+    const result = await offered.callAgain(call)
+    if (result !== undefined) results.set(call.id, result)
+  }
+  return withResults(messages, results)
 }
 
 /** The last chunk. @throws AGENT_NO_ANSWER */

@@ -31,6 +31,8 @@ export interface StepsEnd {
   readonly finishReason: string
   readonly usage: TokenUsage | undefined
   readonly openCalls: readonly OpenCall[]
+  /** What the model and its tools said in all steps; empty unless a call waits for an approval. */
+  readonly said: readonly ModelMessage[]
 }
 
 /** Finish reasons of a complete step. Any other end is a failure, since the text may be incomplete. */
@@ -53,14 +55,15 @@ export async function * runSteps ({ opened, system, messages, offered, citations
   let usage: TokenUsage | undefined
   // @keyed none: one for each step of one answer
   const raw: unknown[] = []
+  let said: readonly ModelMessage[] = []
   silence.begin()
   try {
-    const { fullStream } = sdk.streamText({
+    const { fullStream, response } = sdk.streamText({
       model,
       system,
       messages,
       tools: offered.tools,
-      stopWhen: sdk.stepCountIs(maxSteps),
+      stopWhen: [sdk.stepCountIs(maxSteps), () => offered.awaited.length > 0],
       prepareStep: ({ stepNumber }) => stepNumber === maxSteps - 1 && stepNumber > 0 ? { toolChoice: 'none' } : {},
       ...schema !== undefined && { output: sdk.Output.object({ schema: sdk.jsonSchema(schema) }) },
       ...maxTokens !== undefined && { maxOutputTokens: maxTokens },
@@ -90,6 +93,7 @@ export async function * runSteps ({ opened, system, messages, offered, citations
       if (!calls.isRunning) silence.begin()
     }
     both.throwIfAborted()
+    if (offered.awaited.length > 0) said = (await response).messages
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof NoAnswerError) throw error
@@ -98,7 +102,7 @@ export async function * runSteps ({ opened, system, messages, offered, citations
     silence.end()
   }
   if (steps === 0) throw new ModelError('the stream ended before the answer did')
-  return { answer: text.whole, steps, finishReason, usage, openCalls: calls.open }
+  return { answer: text.whole, steps, finishReason, usage, openCalls: calls.open, said }
 }
 
 /** Whether a model calls a tool although it has none. */

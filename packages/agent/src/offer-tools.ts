@@ -2,6 +2,7 @@ import type { FunctionTool, InterpreterExtra, ListedAgent, ToolCallResult } from
 import { InvalidRequestError, isRecord, selectTools, toolName, type SelectedTool } from '@polyvac/core/plugin'
 import type { ToolSet } from 'ai'
 import { agentResult, agentTool } from './agent-tools.js'
+import { AWAITED, isAwaited, type AwaitedCall } from './awaited-calls.js'
 import { ToolsError } from './errors.js'
 import { markedData } from './marked-data.js'
 import type { Passages } from './passages.js'
@@ -24,6 +25,10 @@ export interface OfferedTools {
   readonly ofCaller: ReadonlyMap<string, string>
   /** Those behind `search_tools` and `call_tool`; undefined where the model has all in its list. */
   readonly hidden: HiddenTools | undefined
+  /** Calls that wait for an approval, in their order: with the first one the answer ends. */
+  readonly awaited: AwaitedCall[]
+  /** Calls a tool of the list again that had to wait. Undefined: it waits still. */
+  readonly callAgain: (call: AwaitedCall) => Promise<string | undefined>
 }
 
 /**
@@ -35,12 +40,30 @@ export interface OfferedTools {
 export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: Passages | undefined, most: number): Promise<OfferedTools> {
   const all: ToolSet = {}
   const reported = new Set<string>()
+  // @keyed none: a list of one answer: at most the calls of its last step
+  const awaited: AwaitedCall[] = []
+  const execute = async (chosen: Chosen, call: AwaitedCall): Promise<string> => {
+    try {
+      return await callTool(extra, chosen, call.input)
+    } catch (err) {
+      if (!isAwaited(err)) throw err
+      awaited.push(call)
+      return AWAITED
+    }
+  }
   // only a list of tools names agents
   const agents = Array.isArray(extra.vac.tools) ? await extra.listAgents() : []
   const listed = (await chosenTools(extra, agents)).map(chosen => ({ ...toolOf(chosen, agents), chosen, name: chosen.name }))
-  for (const { chosen, description, inputSchema } of listed) {
-    reported.add(chosen.name)
-    all[chosen.name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(inputSchema), execute: async input => await callTool(extra, chosen, isRecord(input) ? input : {}) })
+  for (const { chosen, name, description, inputSchema } of listed) {
+    reported.add(name)
+    all[name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(inputSchema), execute: async (input, { toolCallId: id }) => await execute(chosen, { id, name, input: isRecord(input) ? input : {} }) })
+  }
+  const callAgain = async (call: AwaitedCall): Promise<string | undefined> => {
+    const found = listed.find(({ name }) => name === call.name)
+    if (found === undefined) return markedData(call.name, 'The call failed: the tool is not there any more')
+    const before = awaited.length
+    const text = await execute(found.chosen, call)
+    return awaited.length === before ? text : undefined
   }
   const hidden = listed.length > most ? new HiddenTools(sdk, all, listed, extra.signal) : undefined
   const own: ToolSet = {
@@ -69,7 +92,7 @@ export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: P
     ofCaller.set(name, given)
     tools[name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(schema), execute: undefined as never })
   }
-  return { tools, reported, ofCaller, hidden }
+  return { tools, reported, ofCaller, hidden, awaited, callAgain }
 }
 
 async function chosenTools ({ vac, tools, listTools, log }: InterpreterExtra, agents: readonly ListedAgent[]): Promise<readonly Chosen[]> {
@@ -100,6 +123,7 @@ async function callTool ({ callTool, callAgent, signal, log }: InterpreterExtra,
     return markedData(chosen.name, toolText(result as ToolCallResult<unknown>))
   } catch (err) {
     signal.throwIfAborted()
+    if (isAwaited(err)) throw err
     log.warn({ tool: chosen.name, err }, 'a tool failed; the model gets the failure as its result')
     const { message, expose, code } = err as { message?: string, expose?: boolean, code?: string }
     return markedData(chosen.name, `The call failed: ${expose === true || code !== undefined ? message ?? code ?? '' : 'the tool has an error'}`)

@@ -23,6 +23,9 @@ export class Passages {
     this.#extra = extra
   }
 
+  /** Continues with the passages of an earlier answer, under their numbers. */
+  restore (hits: readonly Hit[]): void { this.hits.push(...hits) }
+
   /** Passages for a question, as a text for the model; '' where there are none. */
   async forQuestion (text: string, history: readonly ChatTurn[]): Promise<string> {
     const { signal, principal, log } = this.#extra

@@ -1,6 +1,7 @@
 // The public API of @polyvac/core: every export here is public, documented and follows semantic versioning.
 // protocol.ts exports more of it for protocols; plugin.ts exports what only Polyvac's own packages share.
 export { createVacs } from './registry/vacs.js'
+export type { ApprovalRecords } from './approvals/approval-store.js'
 export type { Vacs, VacsOptions, VacParts } from './registry/vacs.js'
 export type {
   Interpreter, InterpreterExtra, InterpreterCallback, InterpreterChunk, InterpreterResult, FinalAnswer, InputRequired, AuthRequired

@@ -8,6 +8,10 @@ export { stepsFor } from './access/steps-for.js'
 export { askedBack } from './vac/answer.js'
 export { agentQuestionOf, HOPS, MAX_HOPS, withAgentQuestion, type AgentQuestion } from './vac/agents.js'
 export { runMemoryOf, withRunMemory, type RunMemory } from './vac/run-memory.js'
+export { approvalsOf } from './approvals/approving-interpreter.js'
+export { DESTRUCTIVE, needsApproval } from './approvals/approval.js'
+export { APPROVAL_TTL, askApproval, callDigest, changeStatus, findApproval, type ApprovalRecords, type FoundApproval } from './approvals/approval-store.js'
+export { isAllowedCall } from './vac/allowed-call.js'
 export { followsStored, withStored } from './vac/history.js'
 export { RUN_STATES, type RunCaller, type RunState } from './vac/run-caller.js'
 export type { LatestRun, NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTurn, StartedRun } from './vac/runs.js'
@@ -22,7 +26,7 @@ export { clashingServers, formerServerToolName, formerToolName, hashedName, MAX_
 export { readBoundedFile } from './basics/bounded-file.js'
 export { LateConfigError } from './config/problem.js'
 export { mcpServerProblems } from './config/mcp-server-problems.js'
-export { parseSections, parseWith } from './config/vac-config.js'
+export { parseSections, parseWith, problemIn } from './config/vac-config.js'
 export { readSections } from './config/read-config.js'
 export { configFile } from './config/schema.js'
 export type { FileCheck, ServiceSection } from './config/service-section.js'
@@ -91,7 +95,7 @@ export type { OptionRule, OptionRules, ReadOptions } from './basics/options.js'
 export { LineReader, idOfEdges } from './basics/line-reader.js'
 export { isStateKey, SignedStates, type StateFault, type StateKey } from './access/signed-state.js'
 export {
-  InvalidArgumentsError, InvalidToolsError, VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
+  ApprovalDeclinedError, ApprovalNotFoundError, ApprovalNotOpenError, ApprovalRequiredError, InvalidArgumentsError, InvalidToolsError, VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
   BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError
 } from './basics/errors.js'
 export { captureContent, traceTool } from './telemetry/observe-call.js'

@@ -5,7 +5,7 @@ import type { CallOptions } from './protocol/call-options.js'
 import { outcomeOfTool, recordCall } from './record-call.js'
 import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from './errors.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
-import { listedTool } from './rest/bodies.js'
+import { callableTool } from './rest/bodies.js'
 import type { ChangeListener, Item } from './protocol/lists.js'
 import type { Listing, ServerItem, Servers } from './servers.js'
 import { SignIns } from './sign-in/sign-ins.js'
@@ -48,7 +48,15 @@ export class Gateway implements Servers {
     this.stateKey = read.stateKey
     this.#watch = new OrphanWatchdog(this.log)
     this.signIns = new SignIns({ ...read.signIn, log: this.log, configOf: server => this.#upstreams.get(server)?.config })
-    for (const config of namedServers(read.servers).values()) this.#upstreams.set(config.name, this.#upstream(config))
+    for (const config of this.#namedServers(read.servers).values()) this.#upstreams.set(config.name, this.#upstream(config))
+  }
+
+  /** @throws MCP_GATEWAY_OPTIONS */
+  #namedServers (servers: GatewayOptions['servers']): Map<string, NamedServer> {
+    const named = namedServers(servers)
+    const asking = [...named.values()].find(({ approve = [] }) => approve.length > 0)
+    if (asking === undefined || this.#options.approvals !== undefined) return named
+    throw new GatewayOptionsError(`the MCP server ${quoteName(asking.name)} has \`approve\`, and approvals need a task store: give \`approvals\` that of one`)
   }
 
   /** Names of the servers, in the order of the configuration. */
@@ -57,6 +65,9 @@ export class Gateway implements Servers {
   get hasSignIns (): boolean {
     return [...this.#upstreams.values()].some(({ config }) => config.per_owner === true)
   }
+
+  /** Whether a server has tools that wait for approvals. */
+  get asksApprovals (): boolean { return [...this.#upstreams.values()].some(({ config }) => (config.approve?.length ?? 0) > 0) }
 
   /** Loads the clients of the servers. Before `start()`, no request waits for that. */
   async load (): Promise<void> {
@@ -81,7 +92,7 @@ export class Gateway implements Servers {
    * @throws MCP_GATEWAY_OPTIONS, without any change
    */
   async replace (servers: GatewayOptions['servers']): Promise<void> {
-    const next = namedServers(servers)
+    const next = this.#namedServers(servers)
     if (this.#closed !== undefined) throw new GatewayOptionsError('the gateway is closed')
     const kept = new Map<string, Upstream>()
     const fresh: Upstream[] = []
@@ -142,7 +153,7 @@ export class Gateway implements Servers {
 
   /** The tools that `call` can call. Bound to the gateway: interpreters get it as `extra.listTools`. */
   readonly listTools: NonNullable<ToolAccess['listTools']> = async options =>
-    (await this.list('tools', options?.principal?.owner)).items.map(listedTool)
+    (await this.list('tools', options?.principal?.owner)).items.map(entry => callableTool(entry, this.#upstreams.get(entry.server)?.config.approve ?? []))
 
   /**
    * Tools, resources and prompts under names that are unique over all servers, for an MCP server or an interpreter.

@@ -1,6 +1,6 @@
-import type { Log, McpServerConfig } from '@polyvac/core'
+import type { ApprovalRecords, Log, McpServerConfig } from '@polyvac/core'
 import {
-  integer, isRecord, isStateKey, milliseconds, oneOf, optional, readOptions, required, silentLog, text, texts, type OptionRule, type OptionRules,
+  integer, isRecord, isStateKey, milliseconds, oneOf, optional, readOptions, required, silentLog, text, texts, withMethod, type OptionRule, type OptionRules,
   type ReadOptions
 } from '@polyvac/core/plugin'
 import { GatewayOptionsError } from './errors.js'
@@ -48,6 +48,8 @@ export interface GatewayOptions {
   readonly stateKey?: Buffer | string | (() => Buffer | string) | undefined
   /** Sign-ins of owners to servers with `per_owner`: where tokens are kept, their key, and the address for browsers. */
   readonly signIn?: SignInOptions | undefined
+  /** Where approvals are kept: `approvals` of a task store. Servers with `approve` need it. */
+  readonly approvals?: ApprovalRecords | undefined
 }
 
 /** Defaults of the numbers that are options. */
@@ -109,6 +111,7 @@ export const GATEWAY_RULES = {
   log: optional<Log>('a logger, such as that of Fastify', value => typeof (value as Log | null)?.info === 'function', silentLog),
   stateKey: optional('a text, a Buffer or a function', isStateKey),
   signIn: optional<SignInOptions>('an object with store, key and url; the key has 32 bytes or more', isSignIn),
+  approvals: withMethod('create', 'the `approvals` of a task store'),
   ...LIMIT_RULES
 } satisfies OptionRules<GatewayOptions>
 

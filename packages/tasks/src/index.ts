@@ -11,6 +11,7 @@ export type { AppendOptions, Following, LinkEntry, ReplicaLink } from './contrac
 export type { AddedCount, CountNow, SharedCounts } from './contract/shared-counts.js'
 export type { SharedValues } from './contract/shared-values.js'
 export type { ConversationHistory, ConversationKey, ConversationRecords, ConversationRow, HistoryQuery, ImportedTurn, NewTurn, TurnEdit, TurnQuery, TurnRow } from './contract/conversation-records.js'
+export type { ApprovalRecords, ApprovalRow } from './contract/approval-records.js'
 export type { SignInRecords } from './contract/sign-in-records.js'
 export { deltaWriter } from './execution/delta-writer.js'
 export { stepWriter, type StepWriter } from './execution/step-writer.js'

@@ -4,6 +4,7 @@ import { watchLoop } from '../../../test/fixtures/loop-watch.js'
 import { report } from '../../../test/fixtures/report.mjs'
 import { until } from '../../../test/fixtures/until.js'
 import { conversations } from './conversations.js'
+import { MAX_OPEN_APPROVALS } from '../src/contract/approval-records.js'
 import { ANYONE, foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskPart, type TaskQuery, type TaskRecord, type TaskStore, type TaskUpdate } from '../src/index.js'
 
 export interface ConformanceSettings { readonly maxTasks?: number, readonly maxBytes?: number, readonly inputTtlMs?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number, readonly ownerShare?: number, readonly leaseMs?: number, readonly conversationTtlMs?: number, readonly maxConversations?: number, readonly maxConversationBytes?: number, readonly maxTurns?: number, readonly purgeMs?: number }
@@ -60,6 +61,27 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal(await signIns.replace('alice', 'mail', second, undefined), true)
     t.equal(await signIns.replace('alice', 'mail', undefined, undefined), true)
     t.equal(await signIns.get('alice', 'mail'), undefined)
+  })
+
+  test('an approval belongs to one owner, and one of two replacements wins', async t => {
+    const approvals = (await open(t)).approvals!
+    const soon = Date.now() + 600_000
+    await approvals.create('alice', 'one', 'asked', soon)
+    t.strictSame({ ...await approvals.get('alice', 'one') }, { value: 'asked', status: '' })
+    const won = await Promise.all(['yes', 'no'].map(async text => await approvals.replace('alice', 'one', '', text)))
+    t.equal(won.filter(Boolean).length, 1)
+    t.match(await approvals.get('alice', 'one'), { status: won[0] === true ? 'yes' : 'no' })
+    for (const owner of ['bob', 'anyone', undefined]) {
+      t.equal(await approvals.get(owner, 'one'), undefined)
+      t.equal(await approvals.replace(owner, 'one', '', 'yes'), false)
+    }
+    await approvals.create('alice', 'late', 'asked', Date.now() - 1)
+    t.equal(await approvals.get('alice', 'late'), undefined)
+    for (let i = 0; i < MAX_OPEN_APPROVALS; i++) await approvals.create('alice', `next ${i}`, 'asked', soon)
+    t.equal(await approvals.get('alice', 'one'), undefined, 'the oldest one of an owner leaves')
+    t.match(await approvals.get('alice', 'next 0'), { value: 'asked' })
+    await approvals.create('bob', 'one', 'asked', soon)
+    t.match(await approvals.get('alice', 'next 0'), { value: 'asked' }, 'and never one of another owner')
   })
 
   test('a task is created, executed and read back; its log folds to the same record', async t => {

@@ -73,7 +73,7 @@ test('a file that a version before this one closed is opened without a warning',
   const { task } = await store.create('alice', { skill: 's', input: 1 })
   await store.close()
   const database = await openDatabase(path)
-  database.exec(`DROP TRIGGER turn_state; DROP TABLE turn; DROP TABLE conversation; ALTER TABLE task DROP COLUMN read_at; PRAGMA user_version = ${CLOSES_FILES - 1}`)
+  database.exec(`DROP TABLE approval; DROP TRIGGER turn_state; DROP TABLE turn; DROP TABLE conversation; ALTER TABLE task DROP COLUMN read_at; PRAGMA user_version = ${CLOSES_FILES - 1}`)
   database.close()
   const { log, warnings } = recorder()
   const later = await openStore(t, { path, log })

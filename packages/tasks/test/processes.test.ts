@@ -220,7 +220,7 @@ test('a file of the version before queues is migrated, with its tasks', async t 
   const { task: { id } } = await before.create('alice', { skill: 's', input: 1 })
   await before.close()
   const database = await openDatabase(path)
-  database.exec('DROP TRIGGER turn_state; DROP TABLE turn; DROP TABLE conversation')
+  database.exec('DROP TABLE approval; DROP TRIGGER turn_state; DROP TABLE turn; DROP TABLE conversation')
   for (const index of ['due', 'waiting', 'ended']) database.exec(`DROP INDEX task_${index}`)
   for (const column of ['queue', 'bytes', 'pushes', 'read_at']) database.exec(`ALTER TABLE task DROP COLUMN ${column}`)
   database.exec('DROP INDEX push_due; ALTER TABLE push DROP COLUMN host; ALTER TABLE push DROP COLUMN owner; ALTER TABLE probe DROP COLUMN filler')

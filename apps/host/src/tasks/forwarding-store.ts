@@ -1,5 +1,5 @@
 import type {
-  ConversationRecords, DeliverOptions, DeliveryHandler, ReplicaLink, SharedCounts, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions
+  ApprovalRecords, ConversationRecords, DeliverOptions, DeliveryHandler, ReplicaLink, SharedCounts, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions
 } from '@polyvac/tasks'
 
 /** A store that passes everything on to another one. */
@@ -10,6 +10,7 @@ export abstract class ForwardingStore implements TaskStore {
   get shared (): SharedValues | undefined { return this.inner.shared }
   get counts (): SharedCounts | undefined { return this.inner.counts }
   get conversations (): ConversationRecords | undefined { return this.inner.conversations }
+  get approvals (): ApprovalRecords | undefined { return this.inner.approvals }
   get signIns (): SignInRecords | undefined { return this.inner.signIns }
 
   async open (): Promise<void> { await this.inner.open() }

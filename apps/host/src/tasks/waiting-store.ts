@@ -1,5 +1,5 @@
 import { within } from '@polyvac/core/plugin'
-import type { ConversationRecords, DeliverOptions, DeliveryHandler, ReplicaLink, SharedCounts, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
+import type { ApprovalRecords, ConversationRecords, DeliverOptions, DeliveryHandler, ReplicaLink, SharedCounts, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { forwardTo } from './forward-to.js'
 import { ForwardingStore } from './forwarding-store.js'
@@ -73,6 +73,7 @@ export class WaitingStore extends ForwardingStore {
 
   readonly #shared = forwardTo(() => this.inner.shared!)
   readonly #counts = forwardTo(() => this.inner.counts!)
+  readonly #approvals = forwardTo(() => this.inner.approvals!)
   readonly #signIns = forwardTo(() => this.inner.signIns!)
   readonly #conversations = forwardTo(() => this.inner.conversations!)
 
@@ -84,6 +85,7 @@ export class WaitingStore extends ForwardingStore {
   // handed out before the store is open
   override get shared (): SharedValues { return this.#shared }
   override get counts (): SharedCounts { return this.#counts }
+  override get approvals (): ApprovalRecords { return this.#approvals }
   override get signIns (): SignInRecords { return this.#signIns }
   override get conversations (): ConversationRecords { return this.#conversations }
   override get replicas (): ReplicaLink | undefined { return this.#store.replicas }

@@ -23,7 +23,7 @@ export async function * endOf (name: string, answer: RemoteAnswer): Answering {
     const parts = answer.said?.parts.flatMap(part => part.kind === 'data' ? [part.data] : []) ?? []
     const more = { metadata, ...parts.length > 0 && { data: parts } }
     return state === 'input-required'
-      ? { input_required: text || answer.text || 'The agent asks for more input.', ...more }
+      ? { input_required: text || answer.text || 'The agent asks for more input.', ...formOf(parts), ...more }
       : { auth_required: text || 'The agent asks for an authorization.', ...more }
   }
   const rest = answer.remainder()
@@ -39,6 +39,13 @@ export async function * endOf (name: string, answer: RemoteAnswer): Answering {
     metadata,
     ...artifacts.length > 0 && { artifacts: groupsOf(artifacts) }
   } satisfies FinalAnswer
+}
+
+/** The form of a question, and what an approval is asked for, as an agent of this kind sends them. */
+function formOf (parts: readonly unknown[]): Readonly<Record<string, unknown>> {
+  const form = parts.filter(isRecord).find(part => 'approval' in part || 'input_schema' in part || 'choices' in part)
+  const { input_schema: schema, choices, approval } = form ?? {}
+  return { ...isRecord(schema) && { input_schema: schema }, ...Array.isArray(choices) && { choices }, ...isRecord(approval) && { approval } }
 }
 
 interface Extra { readonly artifact: { readonly id: string, readonly name: string, readonly description: string | undefined }, readonly part: RemotePart }

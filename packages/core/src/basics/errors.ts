@@ -61,3 +61,20 @@ export const InvalidCurrentError = createError('INVALID_CURRENT',
   '`current` of `authenticate` returned a promise, or no principal; return { owner, scopes } at once, or undefined where the credential does not count any more', 500)
 export const OwnerRefusedError = createError<[string]>('OWNER_REFUSED',
   'the name of this caller %s, so it could pass for another one; use an account with another name', 401)
+/** The call of a tool waits for an approval. Arguments: the tool, who is asked or how it is given. */
+export const ApprovalRequiredError = createError<[string, string]>('APPROVAL_REQUIRED',
+  'the call of the tool %s needs an approval; %s', 403)
+export const ApprovalDeclinedError = createError<[string]>('APPROVAL_DECLINED',
+  'the call of the tool %s was declined, and the tool was not called; do not call it again unless the user asks for that', 403)
+/** A call was approved and had begun when its process ended. */
+export const ApprovalOutcomeUnknownError = createError<[string]>('APPROVAL_OUTCOME_UNKNOWN',
+  'the call of the tool %s was approved and had begun when its process ended: whether it had its effect is unknown, and it is not repeated; find out before you call it again', 500, { expose: true })
+/** Arguments: the tool, why it cannot be asked about, and the remedy. */
+export const ApprovalTooLargeError = createError<[string, string]>('APPROVAL_TOO_LARGE',
+  'the call of the tool %s needs an approval and cannot be asked about: %s', 413)
+/** Also for an approval of another caller. */
+export const ApprovalNotFoundError = createError('APPROVAL_NOT_FOUND',
+  'there is no such approval; it is kept for an hour after it expires', 404)
+/** Argument: what became of it. */
+export const ApprovalNotOpenError = createError<[string]>('APPROVAL_NOT_OPEN',
+  'this approval %s; make the call again without it to ask for another one', 409)

@@ -37,6 +37,10 @@ export const VacConfig = Type.Object({
   tools: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
     description: 'what an agent may use: `<MCP server>`, `<MCP server>__<tool>`, a tool of `service.tools`, `vac:<name>`, a name of `a2a_agents`; default: all tools, no agents'
   })),
+  approve: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
+    description: 'tools that a person approves before each call: `destructive`, `<MCP server>`, `<MCP server>__<tool>`, a tool of `service.tools`; default: none'
+  })),
+  approval_ttl: Type.Optional(seconds('that a question for an approval waits; default 3600')),
   embed: Type.Optional(Type.String({
     minLength: 1, description: 'model that embeds the documents of folders, or `auto`; absent: searches compare only words'
   })),
@@ -88,6 +92,8 @@ export const McpServerConfig = Type.Object({
   max_in_flight: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'calls of the server at once, a quarter of them of one owner; default 1000' })),
   allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
   deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
+  approve: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'tools that a person approves before each call: `destructive`, or names; default: none' })),
+  approval_ttl: Type.Optional(seconds('that a question for an approval waits; default 3600')),
   schemas: Type.Optional(Type.Union([Type.Literal('server'), Type.Literal('model')], { description: 'model: input schemas in the form that the APIs of Anthropic and OpenAI accept; default server, unchanged' })),
   pin: Type.Optional(Type.Union([Type.Boolean(), Type.String()], { description: 'true, or the fingerprint of an accepted list: holds changed and new tools back' })),
   restart: Type.Optional(Type.Boolean({ description: 'start it again when it ends; default true' })),

@@ -85,6 +85,11 @@ function checkOf (text: string, file: string, section: ServiceSection | undefine
   throw new ConfigError([frameProblem({ file, line: lines.length, column: lines.at(-1)!.length + 1 }, text, 1, message)])
 }
 
+/** A problem at a place of a file that was checked before, such as one that shows when a service starts. */
+export function problemIn (text: string, file: string, path: Path, message: string, hint?: string): ConfigProblem {
+  return new Check(text, file, undefined).problemFor(path, message, hint)
+}
+
 /** One check of one file: its tree, its value, and their problems, each with its place. */
 class Check implements FileCheck {
   // @keyed none: a list of one check of the configuration; MAX_CONFIG_PROBLEMS
@@ -266,6 +271,10 @@ class Check implements FileCheck {
 
   report (path: Path, message: string, hint?: string): void {
     this.#report(this.#problemFor(this.#nodeAt(path), message, hint))
+  }
+
+  problemFor (path: Path, message: string, hint?: string): ConfigProblem {
+    return this.#problemForKey(path, message, hint)
   }
 
   reportKey (path: Path, message: string, hint?: string): void {

@@ -1,10 +1,11 @@
+import { allowCall, isAllowedCall } from '../vac/allowed-call.js'
 import { unlessAborted } from '../basics/within.js'
 import type { InterpreterCallback, InterpreterExtra } from '../vac/interpreter.js'
 import type { VacConfig } from '../config/schema.js'
 import { BoundLog, silentLog, type InterpreterLog, type Log } from '../basics/log.js'
 import type { AgentAccess } from '../vac/agents.js'
 import type { ExtraMemory, Memory } from '../vac/memory.js'
-import type { CallTool, FunctionTool, FunctionTools, ToolAccess, ToolCallResult } from '../vac/tools.js'
+import type { CallTool, FunctionTool, FunctionTools, ToolAccess, ToolCaller, ToolCallOptions, ToolCallResult } from '../vac/tools.js'
 import type { StepView } from '../vac/step.js'
 import type { VacCall } from '../vac/vac.js'
 
@@ -51,7 +52,7 @@ export function makeExtra (call: VacCall, vac: VacConfig, { callTool, listTools,
   extra.memory = memory && memoryFor(memory, call, log, run)
   const { principal } = call
   extra.callTool = callTool && ((...[server, tool, args, options]: Parameters<CallTool>) => run.callTool(server, tool, args, () =>
-    callTool(server, tool, args, principal === undefined ? options : { signal: options?.signal, principal })))
+    callTool(server, tool, args, principal === undefined ? options : forCaller(options, principal))))
   extra.listTools = principal !== undefined && callTool !== undefined && listTools !== undefined ? () => listTools({ principal }) : listTools
   extra.callAgent = (...args: Parameters<AgentAccess['callAgent']>) => run.agents.callAgent(...args)
   extra.listAgents = () => run.agents.listAgents()
@@ -64,6 +65,11 @@ export function makeExtra (call: VacCall, vac: VacConfig, { callTool, listTools,
   Object.defineProperty(extra, 'signal', SIGNAL)
   Object.defineProperty(extra, 'callback', CALLBACK)
   return extra as unknown as InterpreterExtra
+}
+
+function forCaller (options: ToolCallOptions | undefined, principal: VacCall['principal']): ToolCallOptions & ToolCaller {
+  const bound = { signal: options?.signal, principal }
+  return isAllowedCall(options) ? allowCall(bound) : bound
 }
 
 /** The tools of the application for the caller. */

@@ -1,7 +1,10 @@
 import { InvalidVacNameError, InvalidVacsError, VacBusyError, VacNotFoundError } from '../basics/errors.js'
 import { isRecord } from '../basics/is-record.js'
 import { quoteName, vacNameProblem, vacRemedy } from '../basics/names.js'
-import { callback, integer, optional, readOptions, required, type OptionRules } from '../basics/options.js'
+import { callback, integer, optional, readOptions, required, withMethod, type OptionRules } from '../basics/options.js'
+import { APPROVAL_TTL, type ApprovalRecords } from '../approvals/approval-store.js'
+import { approvingInterpreter } from '../approvals/approving-interpreter.js'
+import type { ApprovalRule } from '../approvals/run-approvals.js'
 import type { Run } from '../interpreter/interpreter-run.js'
 import { askInterpreter, runInterpreter } from '../interpreter/run-interpreter.js'
 import { RUN_LIMITS, type RunLimits } from '../interpreter/run-limits.js'
@@ -37,6 +40,11 @@ export interface VacsOptions {
   readonly listTools?: ToolAccess['listTools']
   /** The tools of the application, as `extra.tools` of interpreters: what `defineTools` returns. */
   readonly tools?: ToolAccess['tools']
+  /**
+   * Where approvals of calls of tools are kept: `approvals` of a task store. VACs with `approve` need it; with it,
+   * tools of MCP servers with `approve` wait in all VACs.
+   */
+  readonly approvals?: ApprovalRecords | undefined
   /**
    * Most answers in progress at once, over all VACs and protocols; one more fails with VAC_BUSY (503). An owner may
    * have a quarter of them. It bounds the memory that slow readers hold. Default 10,000, or fewer with a small heap.
@@ -77,6 +85,7 @@ export const VACS_OPTIONS = {
   callTool: callback(),
   listTools: callback(),
   tools: optional('what defineTools() returns', value => isRecord(value) && typeof value.list === 'function' && typeof value.call === 'function'),
+  approvals: withMethod('create', 'the `approvals` of a task store'),
   maxConcurrent: integer(Math.min(MAX_ANSWERS, Math.floor(memoryBudget.limit / ANSWER_BYTES))),
   limits: optional('an object', isRecord)
 } satisfies OptionRules<VacsOptions>
@@ -135,7 +144,7 @@ class Generation {
 }
 
 function build (options: VacsOptions, places: OwnerSlots, generation: Generation): Map<string, Vac> {
-  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent, callTool, listTools, tools, limits: runLimits = {} } =
+  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent, callTool, listTools, tools, approvals, limits: runLimits = {} } =
     readOptions(VACS_OPTIONS, options, InvalidVacsError, 'createVacs')
   const limits = readOptions(RUN_LIMITS, runLimits, InvalidVacsError, 'createVacs', 'limits.')
   const entries: Array<[string, VacConfig]> = Array.isArray(vacs)
@@ -167,7 +176,8 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     }
     // a VAC with its own stream interpreter does not answer with the shared static one
     const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
-    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, listTools, tools, memory: own.memory, limits, admit, agents })
+    const approves = approvalsFor(name, config, callTool !== undefined, approvals)
+    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter: approves === undefined ? interpreter : approvingInterpreter(interpreter, approves), callTool, listTools, tools, memory: own.memory, limits, admit, agents })
     const takes = stream.takes ?? stream.openai
     const [streamed, asked] = [run(stream), run(ask)]
     built.set(name, {
@@ -183,4 +193,12 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     })
   }
   return built
+}
+
+/** Undefined for a VAC whose tools need none. @throws INVALID_VACS for one that has nowhere to keep them */
+function approvalsFor (vac: string, { approve = [], approval_ttl: ttl = APPROVAL_TTL }: VacConfig, hasServers: boolean, records: ApprovalRecords | undefined): ApprovalRule | undefined {
+  if (approve.length > 0 && records === undefined) {
+    throw new InvalidVacsError(`the VAC ${JSON.stringify(vac)} has \`approve\`, and approvals need a task store: give \`approvals\` that of one, such as sqliteTaskStore()`)
+  }
+  return records === undefined || (approve.length === 0 && !hasServers) ? undefined : { approve, ttlMs: ttl * 1_000, records }
 }

@@ -34,6 +34,10 @@ export interface ListedTool {
   readonly description: string
   /** JSON Schema of the arguments; its type is always `object`. */
   readonly inputSchema: Readonly<Record<string, unknown>>
+  /** Hints of MCP about its effects; undefined if the server gives none. */
+  readonly annotations?: Readonly<Record<string, unknown>> | undefined
+  /** Whether the entry of its server has it in `approve`. */
+  readonly approve?: true | undefined
 }
 
 /**

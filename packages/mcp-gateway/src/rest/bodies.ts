@@ -4,7 +4,7 @@ import type { ListKind } from '@polyvac/mcp-protocol'
 import { CAUSES } from '../connections/cause.js'
 import type { UpstreamStatus } from '../upstream/status.js'
 import type { ToolResult } from '../protocol/call-options.js'
-import { isRecord } from '@polyvac/core/plugin'
+import { isRecord, needsApproval } from '@polyvac/core/plugin'
 
 const text = (value: unknown): string => typeof value === 'string' ? value : ''
 const record = (value: unknown): Record<string, unknown> => isRecord(value) ? value : {}
@@ -17,6 +17,14 @@ export function listedTool ({ server, item }: ServerItem): ListedTool {
     inputSchema: { type: 'object', ...record(item.inputSchema) },
     server
   }
+}
+
+/** The same for interpreters. @param approve the list of the entry of its server */
+export function callableTool (entry: ServerItem, approve: readonly string[]): ListedTool {
+  const { annotations } = entry.item
+  const hints = isRecord(annotations) ? { annotations } : {}
+  const waits = approve.length > 0 && needsApproval(approve, { name: text(entry.item.name), ...hints })
+  return { ...listedTool(entry), ...hints, ...waits && { approve: true } }
 }
 
 /** The entries of the lists of the service description. Missing texts are empty, never absent. */

@@ -1,4 +1,4 @@
-import { OwnerSlots, quoteName, ShuttingDownError, suggestion } from '@polyvac/core/plugin'
+import { ApprovalRequiredError, isAllowedCall, isRecord, needsApproval, OwnerSlots, quoteName, ShuttingDownError, suggestion } from '@polyvac/core/plugin'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
@@ -64,6 +64,10 @@ export class Upstream extends Supervisor {
       if (catalog.get(tool) === undefined) throw new ToolNotFoundError(quoteName(this.name), quoteName(tool), suggestion(tool, catalog.names, 'its tools'))
       const { value, problems } = catalog.fit(tool, args)
       if (problems !== '') throw new InvalidArgumentsError(quoteName(tool), problems)
+      const { approve = [] } = this.config
+      if (approve.length > 0 && !isAllowedCall(options) && needsApproval(approve, { name: tool, annotations: annotationsOf(catalog.get(tool)) })) {
+        throw withContext(new ApprovalRequiredError(quoteName(tool), 'this way of calling it cannot ask for one'), { server: this.name, tool })
+      }
       return await session.call(tool, value, options, needsTask(catalog.get(tool)))
     }, options)
   }
@@ -172,6 +176,10 @@ export class Upstream extends Supervisor {
 /** Whether a tool can be called only as a task (2025-11-25). */
 function needsTask (tool: Item | undefined): boolean {
   return (tool?.execution as { taskSupport?: unknown } | undefined)?.taskSupport === 'required'
+}
+
+function annotationsOf (tool: Item | undefined): object | undefined {
+  return isRecord(tool?.annotations) ? tool.annotations : undefined
 }
 
 function isAbout (err: RpcError, uri: string): boolean {

@@ -62,7 +62,7 @@ async function converse (
   const { signal, log, principal, place, task } = context
   const { question, history: sent, extra: { conversation_id: named, ...given } } = questionOf(args)
   const conversation = task?.contextId ?? String(named)
-  const extra = turn === undefined ? given : { ...given, taskId: task?.id, attempt: task?.attempt }
+  const extra = task === undefined ? given : { ...given, taskId: task.id, attempt: task.attempt }
   const history = (await turn?.history())?.turns ?? sent
   const timeoutMs = timeoutOf(skill, args, defaultMs)
   const progress = new VacProgress(context)

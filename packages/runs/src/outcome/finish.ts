@@ -19,8 +19,8 @@ export async function finish ({ vac }: Skill, answer: Answer, context: TaskConte
   const request = askedBack(answer)
   if (request !== undefined) {
     const state = `${request.kind}-required` as const
-    const { sign_in: signIn, input_schema: inputSchema, choices } = answer
-    const form = inputSchema === undefined && choices === undefined ? [] : [{ type: 'data' as const, data: { input_schema: inputSchema, choices } }]
+    const { sign_in: signIn, input_schema: inputSchema, choices, approval } = answer
+    const form = inputSchema === undefined && choices === undefined ? [] : [{ type: 'data' as const, data: { input_schema: inputSchema, choices, approval } }]
     // the address as data also comes where the text was streamed
     const data = isRecord(signIn) ? [{ type: 'data' as const, data: { signIn } }] : form
     const question = unsaid(messageText(answer), streamed)

@@ -1,3 +1,4 @@
+import type { ApprovalRecords } from './approval-records.js'
 import type { Backlog } from './backlog.js'
 import type { ConversationRecords, NewTurn } from './conversation-records.js'
 import type { ReplicaLink } from './replica-link.js'
@@ -97,6 +98,8 @@ export interface TaskStore {
   readonly conversations?: ConversationRecords | undefined
   /** Sign-ins to upstream servers; undefined for a store that keeps none. */
   readonly signIns?: SignInRecords | undefined
+  /** Approvals of calls of tools; undefined for a store that keeps none. */
+  readonly approvals?: ApprovalRecords | undefined
 }
 
 export interface TaskStoreHealth { readonly ok: boolean, readonly detail?: string }

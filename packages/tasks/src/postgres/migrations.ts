@@ -9,6 +9,11 @@ import { LINK_TABLES } from './replica-link.js'
 //   database add up the requests of a caller, and each counts for itself while it is away
 // @keyed (table shared_value) none: the keys are names of the code
 // @keyed (table replica) none: the keys are numbers of processes
+// @keyed (table approval) owner and random id | holds: a question about the call of a tool, with the conversation and
+//   the state of the interpreter | whose: the owner | bound: MAX_OPEN_APPROVALS of an owner, MAX_STATE_CHARS of core
+//   for each, until an hour after it expires | share: the owner: the own oldest one leaves; callers without an
+//   identity have ten times as many together | test: packages/tasks/test/conformance.ts: an approval belongs to one
+//   owner, and one of two replacements wins
 // @keyed (table sign_in) owner, and server of the configuration | holds: the tokens of the owner, encrypted |
 //   whose: the owner | bound: one for each owner who signs in and each server with per_owner; a token response has at
 //   most 256 KiB | share: the owner: it can fill only its own rows | test: packages/tasks/test/conformance.ts: a
@@ -91,6 +96,9 @@ export const STEPS: readonly string[] = [`
   ALTER TABLE $.task ADD COLUMN read_at bigint;
 `, `
   ALTER TABLE $.turn ADD COLUMN files text;
+`, `
+  CREATE TABLE $.approval (key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, owner text NOT NULL, id text NOT NULL, value text NOT NULL, status text NOT NULL, expires_at bigint NOT NULL, UNIQUE (owner, id));
+  CREATE INDEX approval_ends ON $.approval (expires_at);
 `]
 
 /**

@@ -37,6 +37,7 @@ import { Replicas } from './replicas.js'
 import { Capacity } from './capacity.js'
 import { sharedCounts } from './shared-counts.js'
 import { sharedValues } from './shared-values.js'
+import { approvalRecords } from './approval-records.js'
 import { signInRecords } from './sign-in-records.js'
 import { Conversations } from './conversations.js'
 import { CANCELED, WORK, type StoreContext } from './store-context.js'
@@ -95,6 +96,7 @@ class PostgresTaskStore implements TaskStore {
   readonly shared = sharedValues(() => this.#now.connection)
   readonly counts = sharedCounts(() => this.#now.connection)
   readonly signIns = signInRecords(() => this.#now.connection)
+  readonly approvals = approvalRecords(() => this.#now.connection)
   readonly conversations = conversationRecords(() => this.#now.talks)
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined

@@ -19,6 +19,7 @@ import { checkRepeated, prepareTask } from '../store/new-task.js'
 import { SQLITE_BOUNDS, sqliteSettings, type SqliteBounds, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
 import type { StoreContext } from './store-context.js'
 import { Purge } from './purge.js'
+import { approvalRecords } from './approval-records.js'
 import { signInRecords } from './sign-in-records.js'
 import { preparePush } from '../push/push-configs.js'
 import { PushConfigs } from './push-configs.js'
@@ -73,6 +74,7 @@ export function sqliteStoreWith (bounds: Partial<SqliteBounds>, options: SqliteT
 
 class SqliteTaskStore implements TaskStore {
   readonly signIns = signInRecords(() => this.#now)
+  readonly approvals = approvalRecords(() => this.#now)
   readonly conversations = conversationRecords(() => this.#now.conversations)
   readonly #settings: SqliteSettings
   readonly #workers: Workers

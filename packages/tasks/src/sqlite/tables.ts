@@ -11,6 +11,11 @@ const APPLICATION_ID = 0x5056544b
  * purged or lost cannot read events of another one. `due` is null for a task or webhook that needs no work, 0 for one
  * that needs it now, otherwise the end of its lease, or the time of the next try.
  */
+// @keyed (table approval) owner and random id | holds: a question about the call of a tool, with the conversation and
+//   the state of the interpreter | whose: the owner | bound: MAX_OPEN_APPROVALS of an owner, MAX_STATE_CHARS of core
+//   for each, until an hour after it expires | share: the owner: the own oldest one leaves; callers without an
+//   identity have ten times as many together | test: packages/tasks/test/conformance.ts: an approval belongs to one
+//   owner, and one of two replacements wins
 // @keyed (table sign_in) owner, and server of the configuration | holds: the tokens of the owner, encrypted |
 //   whose: the owner | bound: one for each owner who signs in and each server with per_owner; a token response has at
 //   most 256 KiB | share: the owner: it can fill only its own rows | test: packages/tasks/test/conformance.ts: a
@@ -103,6 +108,9 @@ export const STEPS: readonly string[] = [`
   ALTER TABLE task ADD COLUMN read_at INTEGER;
 `, `
   ALTER TABLE turn ADD COLUMN files TEXT;
+`, `
+  CREATE TABLE approval (key INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, status TEXT NOT NULL, expires_at INTEGER NOT NULL, UNIQUE (owner, id));
+  CREATE INDEX approval_ends ON approval (expires_at);
 `]
 
 /** The first version that leaves WAL mode when it closes a file. */

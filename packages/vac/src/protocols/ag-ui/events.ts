@@ -176,7 +176,10 @@ export function interruptOf ({ id, questions }: Pick<AnswerHead, 'id' | 'questio
   if (asked === undefined || questions === 'text') return undefined
   const responseSchema = isRecord(answer.input_schema) ? answer.input_schema : { type: 'string' }
   const reason = asked.kind === 'auth' ? 'polyvac:auth_required' : responseSchema.type === 'boolean' ? 'confirmation' : 'input_required'
-  return { id, reason, message: asked.text, responseSchema, ...Array.isArray(answer.choices) && { metadata: { choices: answer.choices } } }
+  const { choices, approval } = answer
+  const metadata = { ...Array.isArray(choices) && { choices }, ...isRecord(approval) && { approval } }
+  const expiresAt = isRecord(approval) ? approval.expires_at : undefined
+  return { id, reason, message: asked.text, responseSchema, ...expiresAt !== undefined && { expiresAt }, ...Object.keys(metadata).length > 0 && { metadata } }
 }
 
 /** The end of a run that was cancelled: clients before 1.0 know it as a failure. */

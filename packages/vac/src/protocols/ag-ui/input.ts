@@ -113,7 +113,8 @@ function payloadText (payload: unknown): string | undefined {
   if (payload === undefined || payload === null) return undefined
   if (typeof payload === 'boolean') return payload ? 'yes' : 'no'
   if (!isRecord(payload)) return typeof payload === 'string' ? payload.trim() || undefined : JSON.stringify(payload)
-  const { text, answer, approved } = payload
+  const { text, answer, approved, approval } = payload
+  if (isRecord(approval)) return payloadText(approval)
   if (typeof text === 'string') return payloadText(text)
   if (typeof answer === 'string') return payloadText(answer)
   return typeof approved === 'boolean' ? payloadText(approved) : JSON.stringify(payload)
