@@ -3,6 +3,7 @@ import { isAnswerObject } from '../vac/chunk.js'
 import { isRecord } from '../basics/is-record.js'
 import type { FinalAnswer, Interpreter, InterpreterChunk, InterpreterExtra, InterpreterResult } from '../vac/interpreter.js'
 import type { FunctionTool, ToolCallResult } from '../vac/tools.js'
+import type { Answer } from '../vac/vac.js'
 import { allowCall } from '../vac/allowed-call.js'
 import type { StoredApproval } from './approval-store.js'
 import { RunApprovals, type ApprovalRule } from './run-approvals.js'
@@ -76,16 +77,24 @@ async function * asked ({ id, tool, server, input, text: question, expiresAt }: 
 
 /** The same with tools that wait for approvals. */
 function guarded (extra: InterpreterExtra, approvals: RunApprovals): InterpreterExtra {
-  const { callTool } = extra
+  const { callTool, callAgent } = extra
   const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(extra)) as Record<string | symbol, unknown>
   copy[APPROVALS] = approvals
   if (callTool !== undefined) {
     copy.callTool = async (...[server, tool, input, options]: Parameters<typeof callTool>) =>
       await approvals.call({ server, tool, input }, async () => await callTool(server, tool, input, allowCall(options)))
   }
+  copy.callAgent = async (...[name, content, options]: Parameters<typeof callAgent>): Promise<Answer> =>
+    await approvals.call({ tool: await listName(extra, name), input: { message: content } }, async () => await callAgent(name, content, options))
   let bound: readonly FunctionTool[] | undefined
   Object.defineProperty(copy, 'tools', { enumerable: true, configurable: true, get: () => (bound ??= extra.tools.map(tool => guardedTool(tool, approvals))) })
   return copy as unknown as InterpreterExtra
+}
+
+/** The name of an agent in the lists `tools` and `approve`. */
+async function listName ({ listAgents }: InterpreterExtra, name: string): Promise<string> {
+  const agent = (await listAgents()).find(listed => listed.name === name)
+  return agent?.remote === false ? `vac:${name}` : name
 }
 
 function guardedTool (tool: FunctionTool, approvals: RunApprovals): FunctionTool {

@@ -5,7 +5,6 @@ import {
 import { createError } from '../basics/create-error.js'
 import type { ChatTurn } from '../vac/vac.js'
 import type { InterpreterExtra } from '../vac/interpreter.js'
-import type { ToolCallResult } from '../vac/tools.js'
 import { needsApproval, replyOf } from './approval.js'
 import {
   askApproval, callDigest, changeStatus, checkInput, findApproval, keptOutcome,
@@ -107,18 +106,18 @@ export class RunApprovals {
   }
 
   /**
-   * Calls a tool, unless it needs an approval that the question does not give.
+   * Calls a tool or an agent, unless it needs an approval that the question does not give.
    * @throws APPROVAL_REQUIRED, which ends the answer with the question; APPROVAL_DECLINED, APPROVAL_OUTCOME_UNKNOWN,
    *   APPROVAL_TOO_LARGE, and what `work` throws
    */
-  async call (call: ApprovableCall, work: () => Promise<ToolCallResult<unknown>>): Promise<ToolCallResult<unknown>> {
+  async call<Result> (call: ApprovableCall, work: () => Promise<Result>): Promise<Result> {
     if (!await this.#needs(call)) return await work()
     const digest = callDigest(call)
     const earlier = this.#earlier.findIndex(done => done.digest === digest)
     if (earlier !== -1) {
       const [done] = this.#earlier.splice(earlier, 1) as [DoneCall]
       this.#done.push(done)
-      return resultOf(done.outcome)
+      return resultOf<Result>(done.outcome)
     }
     if (this.#given?.digest === digest && !this.#isSpent) {
       this.#isSpent = true
@@ -137,7 +136,7 @@ export class RunApprovals {
   }
 
   /** Executes the approved call once: that it begins is written first. */
-  async #execute (digest: string, work: () => Promise<ToolCallResult<unknown>>): Promise<ToolCallResult<unknown>> {
+  async #execute<Result> (digest: string, work: () => Promise<Result>): Promise<Result> {
     const { id, tool } = this.#given!
     const status = this.#status!
     const keep = (outcome: Outcome): void => { this.#done.push({ digest, outcome }) }
@@ -150,7 +149,7 @@ export class RunApprovals {
     if (status.outcome !== undefined || status.isBegun === true) {
       const outcome = status.outcome ?? failed(unknown)
       keep(outcome)
-      return resultOf(outcome)
+      return resultOf<Result>(outcome)
     }
     const begun = { ...status, isBegun: true }
     if (!await changeStatus(this.#rule.records, this.#owner, id, status, begun)) throw unknown
@@ -166,7 +165,7 @@ export class RunApprovals {
     keep(kept ?? failed(unknown))
     await changeStatus(this.#rule.records, this.#owner, id, begun, { ...begun, outcome: kept })
     if (thrown !== undefined) throw thrown.err
-    return (outcome as { readonly result: ToolCallResult<unknown> }).result
+    return (outcome as { readonly result: Result }).result
   }
 
   /** Asks for what waits. @throws APPROVAL_TOO_LARGE */
@@ -187,8 +186,8 @@ function failed (err: unknown): Outcome {
 const KeptFailure = createError<[string]>('TOOL_FAILED', '%s', 500, { expose: true })
 
 /** @throws the error of a call that failed */
-function resultOf (outcome: Outcome): ToolCallResult<unknown> {
-  if ('result' in outcome) return outcome.result as ToolCallResult<unknown>
+function resultOf<Result> (outcome: Outcome): Result {
+  if ('result' in outcome) return outcome.result as Result
   const { message, code } = outcome.error
   throw Object.assign(new KeptFailure(message), code !== undefined && { code })
 }
