@@ -54,7 +54,7 @@ export interface McpServerOptions {
   readonly tasks?: TaskStore | undefined
   /**
    * Hides the tools of gateways from callers who have more than `above` of them, behind `search_tools` and `call_tool`:
-   * `{ above: 40, indexTools }`, with `indexTools` of @polyvac/documents. Their names stay callable. Default: lists have
+   * `{ above: 40, indexTools }`, with `indexTools` of @polyvac/documents. Calls may use their names. Default: lists have
    * all tools.
    */
   readonly toolSearch?: ToolSearchOptions | undefined
