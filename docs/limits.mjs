@@ -56,6 +56,13 @@ export const limits = {
     ['Names of tools in spans', 'core: MAX_TOOL_NAMES', '', 'Further ones are `_OTHER`.']
   ],
   Agents: [
+    ['Tools that one search of tools gives', 'core: MAX_FOUND', '', 'Those that fit less are left out.'],
+    ['JSON about the tools of one search', 'core: MAX_FOUND_CHARS', 'characters', 'Inner parts of large schemas are left out, with a note.'],
+    ['Description of a tool in a search', 'core: MAX_DESCRIPTION_CHARS', 'characters', 'The rest is left out.'],
+    ['Beginning of the description of a tool that a search reads', 'documents: MAX_DESCRIPTION', 'characters', 'Words after it are not found.'],
+    ['Parameters of a tool that a search reads', 'documents: MAX_PARAMETERS', '', 'The names of further ones are not found.'],
+    ['Schema of a tool that a model reads after wrong arguments', 'agent: MAX_SCHEMA_CHARS', 'characters', 'Inner parts are left out, with a note.'],
+    ['Indexes of tools at `/mcp`, for callers with other rights', 'mcp-server: MAX_INDEXES', '', 'The oldest one leaves, and is made again.'],
     ['Result of a tool that a model reads', 'agent: MAX_RESULT_CHARS', 'characters', 'The rest is left out, and the model reads how much.'],
     ['A passage for a model', 'agent: MAX_PASSAGE_CHARS', 'characters', 'The rest of it is left out.'],
     ['Passages of one search for a model', 'agent: MAX_SEARCH_CHARS', 'characters', 'Later ones are cut.']

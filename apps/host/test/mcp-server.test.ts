@@ -129,6 +129,17 @@ test('progress, failure and cancel of another server pass through in both eras',
   }
 })
 
+test('with `tool_search` the tools of other servers are found, and those of VACs stay in the list', async t => {
+  const { url } = await served(t, { vacs: ['a'], stream_interpreter: 'echo', mcp_servers: [published('filesystem', join(root, 'docs'))], mcp_server: { tool_search: 5 } })
+  for (const [era, { names, call }] of Object.entries(await callers(t, url))) {
+    t.strictSame(await names(), ['search_tools', 'call_tool', 'list_available_vacs', 'get_vac_info', 'vac_query_a', 'vac_stream_a'], era)
+    const { content: [found] } = await call('search_tools', { query: 'list the files of a directory' })
+    t.match(found, { text: /"filesystem__list_directory"/ })
+    t.match(await call('call_tool', { name: 'filesystem__list_directory', arguments: { path: join(root, 'docs') } }), { content: [{ text: /\[DIR\] guides/ }] })
+  }
+  await t.rejects(createHost({ vacs: ['a'], mcp_server: { tool_search: 'on' } as never }), { message: /service\.mcp_server/ })
+})
+
 test('a gateway without VACs is served at /mcp, also in another app', async t => {
   const gateway = createGateway({ servers: [published('everything')] })
   const app = Fastify({ forceCloseConnections: true })

@@ -54,8 +54,8 @@ export interface McpServerOptions {
   readonly tasks?: TaskStore | undefined
   /**
    * Hides the tools of gateways from callers who have more than `above` of them, behind `search_tools` and `call_tool`:
-   * `{ above: 40, indexTools }`, with `indexTools` of @polyvac/documents. Their names stay callable. Default: lists have
-   * all tools.
+   * `{ above: 40, indexTools }`, with `indexTools` of @polyvac/documents. Calls may use their names. Default: all tools
+   * are in lists.
    */
   readonly toolSearch?: ToolSearchOptions | undefined
   /** Whether OpenAPI documents of the application, of @fastify/swagger for example, have the routes. Default true. */

@@ -38,7 +38,7 @@ export interface ToolSource {
    * and answers it. Without this method: nothing.
    */
   beginTask? (name: string, args: JsonObject, context: CallContext): Promise<TaskBeginning | ToolResult>
-  /** Whether its tools are those of other servers: with `toolSearch` they may be behind `search_tools`. Default false. */
+  /** Whether its tools are of other servers: with `toolSearch` they may be behind `search_tools`. Default false. */
   readonly isUpstream?: boolean | undefined
   readonly resources?: ResourceSource | undefined
   readonly prompts?: PromptSource | undefined
