@@ -70,6 +70,7 @@ export const restrictions = [
   ['docs/guides/deployment.md', 'Several machines cannot share it.'],
   ['docs/guides/playground.md', 'A service with bearer tokens needs no such hook'],
   ['docs/guides/telemetry.md', 'MCP servers, webhooks and models get no `traceparent`'],
+  ['docs/guides/remote-agents.md', 'an agent that does not answer delays nothing'],
   ['docs/guides/upstreams.md', 'one that cannot start is reported in the log'],
   ['docs/guides/upstream-servers.md', 'neither `env` nor `inherit_env`'],
   ['docs/reference/http.md', '`authenticate` does not know the caller'],

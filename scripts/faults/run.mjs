@@ -2,7 +2,8 @@
 // What the clients saw is checked against the guarantees. Arguments are names of faults; default: all. `--write` keeps
 // the figures for docs/explain/faults.md, `--runs=<n>` kills processes under so many runs,
 // `--conversations=<n>` under so many questions of conversations, `--chats=<n>` under so many answers of each protocol
-// of chats, `--agents=<n>` under so many runs with remote tasks, `--responses=<n>` disturbs so many streams in each way. Ends with `N held, 0 failed`.
+// of chats, `--agents=<n>` under so many runs with remote tasks, `--responses=<n>` disturbs so many streams in each
+// way. Ends with `N held, 0 failed`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,15 +1,15 @@
 import { isRecord, quoteName, vacNameProblem } from '@polyvac/core/plugin'
 import { Type, type Static } from '@sinclair/typebox'
 
-const Secret = Type.Optional(Type.String({ minLength: 1 }))
+const secret = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
 
 const Credential = Type.Object({
-  api_key: Secret,
-  token: Secret,
-  username: Secret,
-  password: Secret,
-  client_id: Secret,
-  client_secret: Secret,
+  api_key: secret('key, sent where the card states'),
+  token: secret('bearer token'),
+  username: secret('name for HTTP basic authentication'),
+  password: secret('its password'),
+  client_id: secret('client of OAuth 2.0 client credentials'),
+  client_secret: secret('its secret'),
   token_url: Type.Optional(Type.String({ minLength: 1, description: 'token endpoint of the client credentials; default: that of the card, at the origin of `url`' })),
   scope: Type.Optional(Type.String({ minLength: 1, description: 'scope of the client credentials; default: those of the card' }))
 }, { additionalProperties: false, description: 'api_key; token; username and password; or client_id and client_secret' })
