@@ -11,6 +11,8 @@ export interface ApprovalRow {
 export interface ApprovalRecords {
   /** Undefined also for one that has expired. @param owner the name of a principal; undefined for unknown callers */
   get (owner: string | undefined, id: string): Promise<ApprovalRow | undefined>
+  /** Whose an approval is; undefined for an unknown one. Only for who may answer for others. */
+  locate (id: string): Promise<{ readonly owner: string | undefined } | undefined>
   /** Stores a new one, with an empty status. @param expiresAt ms since 1970; it is deleted some time after that */
   create (owner: string | undefined, id: string, value: string, expiresAt: number): Promise<void>
   /** Replaces the status `before`. False where another one is stored, or none. */

@@ -1,4 +1,4 @@
-import { ANYONE, ownerKey } from '../basics/owner-key.js'
+import { ANYONE, ownerKey, ownerOfKey } from '../basics/owner-key.js'
 import { maxApprovals, type ApprovalRecords, type ApprovalRow } from '../contract/approval-records.js'
 import type { Connection } from './connection.js'
 
@@ -9,6 +9,11 @@ export function approvalRecords (connection: () => Connection): ApprovalRecords 
     async get (owner, id) {
       const database = connection()
       return (await database.run<ApprovalRow>(`SELECT value, status FROM ${table()} WHERE owner = $1 AND id = $2 AND expires_at > $3`, [ownerKey(owner), id, database.now()]))[0]
+    },
+    async locate (id) {
+      const database = connection()
+      const [row] = await database.run<{ owner: string }>(`SELECT owner FROM ${table()} WHERE id = $1 AND expires_at > $2`, [id, database.now()])
+      return row === undefined ? undefined : { owner: ownerOfKey(row.owner) }
     },
     async create (owner, id, value, expiresAt) {
       const database = connection()

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { ANYONE, ownerKey } from '../basics/owner-key.js'
+import { ANYONE, ownerKey, ownerOfKey } from '../basics/owner-key.js'
 import { maxApprovals, type ApprovalRecords, type ApprovalRow } from '../contract/approval-records.js'
 import type { GroupCommit } from './group-commit.js'
 
@@ -10,6 +10,10 @@ export function approvalRecords (opened: () => Opened): ApprovalRecords {
   return {
     async get (owner, id) {
       return opened().database.prepare('SELECT value, status FROM approval WHERE owner = ? AND id = ? AND expires_at > ?').get<ApprovalRow>(ownerKey(owner), id, Date.now())
+    },
+    async locate (id) {
+      const [owner] = opened().database.prepare('SELECT owner FROM approval WHERE id = ? AND expires_at > ?').column<string>(id, Date.now())
+      return owner === undefined ? undefined : { owner: ownerOfKey(owner) }
     },
     async create (owner, id, value, expiresAt) {
       const { database, commit } = opened()
