@@ -1,3 +1,5 @@
+import { ANYONE } from '../basics/owner-key.js'
+
 /** What is asked for in an approval, and what became of it: two texts that the store never reads. */
 export interface ApprovalRow {
   readonly value: string
@@ -21,7 +23,7 @@ export interface ApprovalRecords {
 
 export const MAX_OPEN_APPROVALS = 100
 
-/** Approvals that an owner may have. @param owner a key of `ownerKey` */
-export function maxApprovals (owner: string, anyone: string): number {
-  return owner === anyone ? 10 * MAX_OPEN_APPROVALS : MAX_OPEN_APPROVALS
+/** Approvals that an owner may have. @param key that of `ownerKey` */
+export function maxApprovals (key: string): number {
+  return key === ANYONE ? 10 * MAX_OPEN_APPROVALS : MAX_OPEN_APPROVALS
 }

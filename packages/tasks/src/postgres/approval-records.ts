@@ -1,4 +1,4 @@
-import { ANYONE, ownerKey, ownerOfKey } from '../basics/owner-key.js'
+import { ownerKey, ownerOfKey } from '../basics/owner-key.js'
 import { maxApprovals, type ApprovalRecords, type ApprovalRow } from '../contract/approval-records.js'
 import type { Connection } from './connection.js'
 
@@ -20,7 +20,7 @@ export function approvalRecords (connection: () => Connection): ApprovalRecords 
       const key = ownerKey(owner)
       await database.run(`DELETE FROM ${table()} WHERE expires_at <= $1`, [database.now()])
       await database.run(`INSERT INTO ${table()} (owner, id, value, status, expires_at) VALUES ($1, $2, $3, '', $4)`, [key, id, value, expiresAt])
-      await database.run(`DELETE FROM ${table()} WHERE key IN (SELECT key FROM ${table()} WHERE owner = $1 ORDER BY key DESC OFFSET $2)`, [key, maxApprovals(key, ANYONE)])
+      await database.run(`DELETE FROM ${table()} WHERE key IN (SELECT key FROM ${table()} WHERE owner = $1 ORDER BY key DESC OFFSET $2)`, [key, maxApprovals(key)])
     },
     async replace (owner, id, before, after) {
       const changed = await connection().run(`UPDATE ${table()} SET status = $4 WHERE owner = $1 AND id = $2 AND status = $3 RETURNING key`, [ownerKey(owner), id, before, after])

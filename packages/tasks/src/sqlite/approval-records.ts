@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { ANYONE, ownerKey, ownerOfKey } from '../basics/owner-key.js'
+import { ownerKey, ownerOfKey } from '../basics/owner-key.js'
 import { maxApprovals, type ApprovalRecords, type ApprovalRow } from '../contract/approval-records.js'
 import type { GroupCommit } from './group-commit.js'
 
@@ -21,7 +21,7 @@ export function approvalRecords (opened: () => Opened): ApprovalRecords {
       await commit.write(() => {
         database.prepare('DELETE FROM approval WHERE expires_at <= ?').run(Date.now())
         database.prepare("INSERT INTO approval (owner, id, value, status, expires_at) VALUES (?, ?, ?, '', ?)").run(key, id, value, expiresAt)
-        database.prepare('DELETE FROM approval WHERE key IN (SELECT key FROM approval WHERE owner = ? ORDER BY key DESC LIMIT -1 OFFSET ?)').run(key, maxApprovals(key, ANYONE))
+        database.prepare('DELETE FROM approval WHERE key IN (SELECT key FROM approval WHERE owner = ? ORDER BY key DESC LIMIT -1 OFFSET ?)').run(key, maxApprovals(key))
       })
     },
     async replace (owner, id, before, after) {
