@@ -16,6 +16,14 @@ export const limits = {
     ['Text, and JSON of an answer, that is handled at once; a longer one leaves in pieces, one in each turn of the event loop', 'core: MAX_WHOLE_CHARS', 'characters', 'The chunk of an interpreter becomes several; the answer is the same.'],
     ['Time that ready-made chunks keep the event loop', 'core: MAX_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
   ],
+  Approvals: [
+    ['Time that a question for an approval waits', 'core: APPROVAL_TTL', 's', 'A reply calls nothing. Set it with `approval_ttl` of the VAC or of the server.'],
+    ['Time that an approval is kept after that', 'core: KEPT_MS', 'ms', 'It is deleted with the next one that is stored.'],
+    ['Input of a tool that a person is asked about, as JSON', 'core: MAX_INPUT_CHARS', 'characters', '`APPROVAL_TOO_LARGE`, which a model gets as the result.'],
+    ['A question with the state of its agent, as JSON', 'core: MAX_STATE_CHARS', 'characters', '413 `APPROVAL_TOO_LARGE`.'],
+    ['Result of an approved call that is kept for an attempt after a crash, as JSON', 'core: MAX_RESULT_CHARS', 'characters', 'Such an attempt gets `APPROVAL_OUTCOME_UNKNOWN`.'],
+    ['Approvals of an owner; ten times as many of all callers without an identity', 'tasks: MAX_OPEN_APPROVALS', '', 'The oldest one leaves.']
+  ],
   'Remote agents': [
     ['A card', 'a2a-client: MAX_CARD_BYTES', 'bytes', '502 `REMOTE_AGENT_CARD`.'],
     ['Time for one request of a card', 'a2a-client: CARD_MS', 'ms', '503 `REMOTE_AGENT_UNAVAILABLE`; a card that is known serves.'],

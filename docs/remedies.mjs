@@ -198,6 +198,13 @@ export const remedies = {
   PUSH_ALLOW_ENTRY: { seen: 'start', means: 'An entry of the list of allowed receivers cannot be read.', remedy: 'Give a host name, `host:port`, an address, or a range such as 10.0.0.0/8.' },
   PUSH_SIGNING_KEYS: { seen: 'start', means: 'The keys that sign notifications cannot be used.', remedy: 'The message names the file and the reason.' },
 
+  APPROVALS_WITHOUT_STORE: { seen: 'start', means: 'A VAC, or an MCP server, has `approve`, and there is no store of tasks that could keep approvals.', remedy: 'Correct `service.tasks`, or remove `approve`.' },
+  APPROVAL_REQUIRED: { seen: 'caller', means: 'The tool is one of `approve` of its server, or of the VAC. `details.approval` of the gateway is the id of the question. An interpreter that calls such a tool gets the error, and its answer ends with the question.', remedy: 'Approve the call by `POST /approvals/<id>`, then make the same call with `approval`. An interpreter does not catch it.' },
+  APPROVAL_DECLINED: { seen: 'caller', means: 'A person declined the call. The tool was not called; a model gets this as the result.', remedy: 'Do without the call, or make it again without `approval` to ask once more.' },
+  APPROVAL_OUTCOME_UNKNOWN: { seen: 'caller', means: 'The call was approved and had begun when its process ended. It is not repeated; a model gets this as the result.', remedy: 'Find out whether the call had its effect, before it is made again.' },
+  APPROVAL_TOO_LARGE: { seen: 'caller', means: 'The input of a tool is longer than a person would read, or so much was said before it that it is not kept.', remedy: 'Call the tool with less, or ask for less at once.' },
+  APPROVAL_NOT_FOUND: { seen: 'caller', means: 'There is no such approval, or not for this caller. The answer is the same for one of another caller, and for one that was deleted an hour after it expired.', remedy: 'Compare the id; make the call again to ask for another approval.' },
+  APPROVAL_NOT_OPEN: { seen: 'caller', means: 'The approval was answered or used before, has expired, or is for a call with other arguments. `message` names which.', remedy: 'Make the call again without `approval`.' },
   AGENT_INVALID_OPTION: { seen: 'start', means: 'An option of `agentInterpreter()` has the wrong type or value.', remedy: 'The message names the option and what it takes.' },
   AGENT_NOTHING_TO_ANSWER_WITH: { seen: 'log', means: 'The interpreter `agent` has neither a model server nor a memory.', remedy: 'Set `openai.base_url` and `model` in the VAC, or `OPENAI_BASE_URL`; or give the VAC a `memory`.' },
   AGENT_NO_ANSWER: { seen: 'log', means: 'The model called tools in each of its steps, and wrote no answer.', remedy: 'Raise `max_steps` of the VAC, or ask for less at once.' },

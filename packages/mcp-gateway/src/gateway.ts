@@ -8,6 +8,7 @@ import type { ListKind } from '@polyvac/mcp-protocol'
 import { callableTool } from './rest/bodies.js'
 import type { ChangeListener, Item } from './protocol/lists.js'
 import type { Listing, ServerItem, Servers } from './servers.js'
+import { DirectApprovals } from './input/direct-approvals.js'
 import { SignIns } from './sign-in/sign-ins.js'
 import { limitsOf } from './config/server-limits.js'
 import { loadClients } from './upstream/open-connection.js'
@@ -28,6 +29,7 @@ export class Gateway implements Servers {
   readonly log: Log
   readonly stateKey: StateKey | undefined
   readonly signIns: SignIns
+  readonly approvals: DirectApprovals
   readonly #options: ReturnType<typeof readGatewayOptions>
   readonly #watch: OrphanWatchdog
   readonly #callers = { areNamed: false }
@@ -46,6 +48,7 @@ export class Gateway implements Servers {
     this.log = gatedLog(read.log)
     this.limits = { ...bounds, ...read }
     this.stateKey = read.stateKey
+    this.approvals = new DirectApprovals(read.approvals, this.log)
     this.#watch = new OrphanWatchdog(this.log)
     this.signIns = new SignIns({ ...read.signIn, log: this.log, configOf: server => this.#upstreams.get(server)?.config })
     for (const config of this.#namedServers(read.servers).values()) this.#upstreams.set(config.name, this.#upstream(config))

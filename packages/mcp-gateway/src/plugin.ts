@@ -20,7 +20,7 @@ import { outcomeOfTool, recordCall } from './record-call.js'
 import { readPluginOptions, type McpGatewayOptions } from './plugin-options.js'
 import { signInRoutes } from './rest/sign-in-routes.js'
 import {
-  Arguments, CallBody, CallResult, DocumentFile, GatewayError, InputRequired, McpServerStatus, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList,
+  Approval, ApprovalBody, ApprovalId, Arguments, CallApproval, CallBody, CallResult, DocumentFile, GatewayError, InputRequired, McpServerStatus, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList,
   RestartBody, ServerList, ServerName, ServerQuery, TemplateList, ToolList, ToolPath
 } from './schemas.js'
 import { briefStatus, contentsBody } from './rest/bodies.js'
@@ -126,12 +126,12 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
     bodyLimit,
     ...ownTime(host),
     preValidation: async request => { request.body ??= {} },
-    schema: { operationId: 'callMcpToolByPath', summary: 'Call a tool; the body is its arguments', tags, params: ToolPath, body: Arguments, response: { 200: CallResult, 202: InputRequired, ...errors } }
+    schema: { operationId: 'callMcpToolByPath', summary: 'Call a tool; the body is its arguments', tags, params: ToolPath, querystring: CallApproval, body: Arguments, response: { 200: CallResult, 202: InputRequired, ...errors } }
   }, async (request, reply) => {
-    const { server_name: server, tool_name: named } = request.params
+    const { params: { server_name: server, tool_name: named }, query: { approval } } = request
     const principal = principalOf(request)
     const tools = await serverFor(gateway, principal, server).list('tools', principal?.owner)
-    return await answer(request, reply, { server, tool: toolOfPath(named, tools), arguments: request.body }) as never
+    return await answer(request, reply, { server, tool: toolOfPath(named, tools), arguments: request.body, ...approval !== undefined && { approval } }) as never
   })
 
   async function answer (request: FastifyRequest, reply: FastifyReply, body: CallBody): Promise<unknown> {
@@ -156,6 +156,15 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
       call.end()
     }
   }
+
+  app.get('/approvals/:approval_id', {
+    schema: { operationId: 'getMcpApproval', summary: 'A call that waits for an approval', tags, params: ApprovalId, response: { 200: Approval, ...errors } }
+  }, async request => await gateway.approvals.get(principalOf(request), request.params.approval_id))
+
+  app.post('/approvals/:approval_id', {
+    bodyLimit,
+    schema: { operationId: 'answerMcpApproval', summary: 'Approve or decline a call', tags, params: ApprovalId, body: ApprovalBody, response: { 200: Approval, ...errors } }
+  }, async request => await gateway.approvals.answer(principalOf(request), request.params.approval_id, request.body.approved))
 
   for (const [path, kind, schema, operationId, summary] of [
     ['/mcp/resources', 'resources', ResourceList, 'listMcpResources', 'Resources of the MCP servers'],
@@ -250,8 +259,8 @@ function wantsEvents (accept: string | undefined): boolean {
  * The Fastify plugin. Routes under the scope's prefix: GET /mcp/tools, GET /mcp/tools/<server_name>,
  * POST /mcp/call, GET /mcp/resources and POST /mcp/resources/read, and in addition
  * /mcp/tools/<server_name>/<tool_name>, /mcp/openapi/<server_name>.json,
- * /mcp/servers, /mcp/servers/<server_name>/restart, /mcp/prompts, /mcp/prompts/get, /mcp/resources/templates and
- * /mcp/openapi.json. It adds no hook, parser or error handler to the scope around it.
+ * /mcp/servers, /mcp/servers/<server_name>/restart, /mcp/prompts, /mcp/prompts/get, /mcp/resources/templates,
+ * /mcp/openapi.json and /approvals/<approval_id>. It adds no hook, parser or error handler to the scope around it.
  * @example await app.register(mcpGatewayPlugin, { servers: { files: { command: 'mcp-server-filesystem', args: ['.']
  * } } })
  */

@@ -74,9 +74,25 @@ export const CallBody = Type.Object({
   }, { description: 'what the caller can answer if the tool requests input; default: both. {}: requests for input are declined' })),
   requestState: Type.Optional(Type.String({ description: 'of the response that requested input' })),
   inputResponses: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'the answers, by the keys of inputRequests' })),
+  approval: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'of the response that demanded an approval, once it is given' })),
   _meta: meta
 }, { title: 'McpCall', additionalProperties: false })
 export type CallBody = Static<typeof CallBody>
+
+export const ApprovalId = Type.Object({ approval_id: name('of the response that demanded the approval') })
+export const CallApproval = Type.Object({ approval: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'of the response that demanded an approval, once it is given' })) })
+export const ApprovalBody = Type.Object({ approved: Type.Boolean() }, { title: 'McpApprovalAnswer', additionalProperties: false })
+
+/** The call of a tool that waits for an approval. */
+export const Approval = Type.Object({
+  id: Type.String(),
+  server: Type.String(),
+  tool: Type.String(),
+  input: Type.Unknown({ description: 'the arguments of the call' }),
+  state: Type.Union(['waiting', 'approved', 'declined', 'used', 'expired'].map(state => Type.Literal(state))),
+  expires_at: Type.String()
+}, { title: 'McpApproval' })
+export type Approval = Static<typeof Approval>
 
 export const CallResult = Type.Object({
   result: Type.Unknown({ description: 'the server\'s whole result: content, structuredContent and any other fields' })

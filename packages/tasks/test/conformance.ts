@@ -75,6 +75,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
       t.equal(await approvals.get(owner, 'one'), undefined)
       t.equal(await approvals.replace(owner, 'one', '', 'yes'), false)
     }
+    t.strictSame([await approvals.locate('one'), await approvals.locate('two')], [{ owner: 'alice' }, undefined])
     await approvals.create('alice', 'late', 'asked', Date.now() - 1)
     t.equal(await approvals.get('alice', 'late'), undefined)
     for (let i = 0; i < MAX_OPEN_APPROVALS; i++) await approvals.create('alice', `next ${i}`, 'asked', soon)

@@ -49,6 +49,12 @@ const open: Row[] = rowsOf({ protocol: 'public', isPublic: true }, [
   ...['callback', 'client'].map(page => ({ route: `GET /mcp/sign-in/${page}/:server_name`, names: [SERVER, 'filex'] as const, make: (name: string) => ({ method: 'GET', path: `/mcp/sign-in/${page}/${name}` }) }))
 ])
 
+/** A caller who may answer an approval of another one is in packages/mcp-gateway/test/approvals.test.ts. */
+const approvals: Row[] = rowsOf({ protocol: 'approvals', isSilent: true, names: ['nosuch', 'nothin'] }, [
+  { route: 'GET /approvals/:approval_id', make: name => ({ method: 'GET', path: `/approvals/${name}` }) },
+  { route: 'POST /approvals/:approval_id', kind: 'cancel', make: name => ({ path: `/approvals/${name}`, body: { approved: true } }) }
+])
+
 const administration: Row[] = rowsOf({ protocol: 'administration', thing: 'administration' }, [
   { route: 'GET /ready', make: get('/ready') },
   { route: 'GET /metrics', make: get('/metrics') },
@@ -56,4 +62,4 @@ const administration: Row[] = rowsOf({ protocol: 'administration', thing: 'admin
   { route: 'POST /mcp/servers/:server_name/restart', kind: 'cancel', names: ['nosuch', 'nothin'], make: name => ({ path: `/mcp/servers/${name}/restart`, body: {} }) }
 ])
 
-export const httpRows: readonly Row[] = [...vacs, ...cards, ...open, ...administration]
+export const httpRows: readonly Row[] = [...vacs, ...cards, ...open, ...approvals, ...administration]

@@ -19,6 +19,8 @@ export type Thing =
   | { readonly server: string, readonly tool?: string | undefined }
   /** An external MCP server of which the caller may use a tool at least; without one it does not exist. */
   | { readonly someOf: string }
+  /** The decision about a call of a tool that its owner wants to make. */
+  | { readonly approval: { readonly owner: string | undefined, readonly server: string, readonly tool: string } }
   /** What a caller made and others may not take over, such as a session. */
   | { readonly maker: Principal | undefined }
   | typeof ADMINISTRATION
@@ -34,6 +36,10 @@ export function mayUse (principal: Principal | undefined, thing: Thing): boolean
   const scopes = principal?.scopes
   if (scopes?.includes(ADMIN) === true) return true
   if ('administration' in thing) return false
+  if ('approval' in thing) {
+    const { owner, ...tool } = thing.approval
+    return principal?.owner === owner && mayUse(principal, tool)
+  }
   if (scopes === undefined) return true
   if ('vac' in thing) return scopes.includes('vac:*') || (thing.vac !== undefined && scopes.includes(`vac:${thing.vac}`))
   if ('someOf' in thing) {

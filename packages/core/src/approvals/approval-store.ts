@@ -7,6 +7,7 @@ import { approvalText } from './approval.js'
 /** Where approvals are kept: `approvals` of a task store. Owners are names of principals. */
 export interface ApprovalRecords {
   get (owner: string | undefined, id: string): Promise<{ readonly value: string, readonly status: string } | undefined>
+  locate (id: string): Promise<{ readonly owner: string | undefined } | undefined>
   create (owner: string | undefined, id: string, value: string, expiresAt: number): Promise<void>
   replace (owner: string | undefined, id: string, before: string, after: string): Promise<boolean>
 }

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import {
   ApprovalDeclinedError, ApprovalNotFoundError, ApprovalOutcomeUnknownError, ApprovalRequiredError
 } from '../basics/errors.js'
-import { createError } from '../basics/create-error.js'
 import type { ChatTurn } from '../vac/vac.js'
 import type { InterpreterExtra } from '../vac/interpreter.js'
 import { needsApproval, replyOf } from './approval.js'
@@ -183,11 +182,9 @@ function failed (err: unknown): Outcome {
   return { error: { message: isShown && typeof message === 'string' ? message : 'the tool failed', code: typeof code === 'string' ? code : undefined } }
 }
 
-const KeptFailure = createError<[string]>('TOOL_FAILED', '%s', 500, { expose: true })
-
 /** @throws the error of a call that failed */
 function resultOf<Result> (outcome: Outcome): Result {
   if ('result' in outcome) return outcome.result as Result
-  const { message, code } = outcome.error
-  throw Object.assign(new KeptFailure(message), code !== undefined && { code })
+  const { message, code = 'TOOL_ERROR' } = outcome.error
+  throw Object.assign(new Error(message), { code })
 }

@@ -8,6 +8,9 @@ export function allowCall<T extends ToolCallOptions> (options: T | undefined): T
   return Object.assign({ ...options }, { [ALLOWED]: true }) as unknown as T
 }
 
+/** Marks options that no interpreter has. */
+export function allowOwnCall<T extends object> (options: T): T { return Object.assign(options, { [ALLOWED]: true }) }
+
 export function isAllowedCall (options: object | undefined): boolean {
   return (options as { readonly [ALLOWED]?: true } | undefined)?.[ALLOWED] === true
 }

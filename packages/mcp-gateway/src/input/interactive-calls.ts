@@ -103,10 +103,10 @@ export class InteractiveCalls {
    * @throws the errors of a call, MCP_INVALID_STATE
    */
   async call (body: CallBody, principal: Principal | undefined, signal: LightAbort, listeners: CallListeners = {}): Promise<Outcome> {
-    const { server, tool, arguments: args = {}, capabilities, requestState } = body
+    const { server, tool, arguments: args = {}, capabilities, requestState, approval } = body
     if (requestState === undefined) {
       const running = new Running(capabilities, principal, signal, listeners, this.#hasRoom)
-      running.done = this.#start(server, tool, args, running)
+      running.done = this.#start(server, tool, args, running, approval)
       return await this.#outcome(running, body, principal)
     }
     const running = this.#resume(body, principal, requestState)
@@ -122,8 +122,8 @@ export class InteractiveCalls {
     }
   }
 
-  async #start (server: string, tool: string, args: unknown, running: Running): Promise<ToolResult> {
-    return await this.#servers.get(server).call(tool, args, running)
+  async #start (server: string, tool: string, args: unknown, running: Running, approval: string | undefined): Promise<ToolResult> {
+    return await this.#servers.approvals.call(this.#servers.get(server), tool, args, running, approval)
   }
 
   /** The result of a call, or its next questions. */

@@ -66,7 +66,7 @@ export class Upstream extends Supervisor {
       if (problems !== '') throw new InvalidArgumentsError(quoteName(tool), problems)
       const { approve = [] } = this.config
       if (approve.length > 0 && !isAllowedCall(options) && needsApproval(approve, { name: tool, annotations: annotationsOf(catalog.get(tool)) })) {
-        throw withContext(new ApprovalRequiredError(quoteName(tool), 'this way of calling it cannot ask for one'), { server: this.name, tool })
+        throw withContext(new ApprovalRequiredError(quoteName(tool), 'this way of calling it cannot ask for one: use POST /mcp/call, or an agent'), { server: this.name, tool })
       }
       return await session.call(tool, value, options, needsTask(catalog.get(tool)))
     }, options)

@@ -1,3 +1,5 @@
+import { ANYONE } from '../basics/owner-key.js'
+
 /** What is asked for in an approval, and what became of it: two texts that the store never reads. */
 export interface ApprovalRow {
   readonly value: string
@@ -11,6 +13,8 @@ export interface ApprovalRow {
 export interface ApprovalRecords {
   /** Undefined also for one that has expired. @param owner the name of a principal; undefined for unknown callers */
   get (owner: string | undefined, id: string): Promise<ApprovalRow | undefined>
+  /** Whose an approval is; undefined for an unknown one. Only for who may answer for others. */
+  locate (id: string): Promise<{ readonly owner: string | undefined } | undefined>
   /** Stores a new one, with an empty status. @param expiresAt ms since 1970; it is deleted some time after that */
   create (owner: string | undefined, id: string, value: string, expiresAt: number): Promise<void>
   /** Replaces the status `before`. False where another one is stored, or none. */
@@ -19,7 +23,7 @@ export interface ApprovalRecords {
 
 export const MAX_OPEN_APPROVALS = 100
 
-/** Approvals that an owner may have. @param owner a key of `ownerKey` */
-export function maxApprovals (owner: string, anyone: string): number {
-  return owner === anyone ? 10 * MAX_OPEN_APPROVALS : MAX_OPEN_APPROVALS
+/** Approvals that an owner may have. @param key that of `ownerKey` */
+export function maxApprovals (key: string): number {
+  return key === ANYONE ? 10 * MAX_OPEN_APPROVALS : MAX_OPEN_APPROVALS
 }

@@ -97,7 +97,8 @@ export const STEPS: readonly string[] = [`
 `, `
   ALTER TABLE $.turn ADD COLUMN files text;
 `, `
-  CREATE TABLE $.approval (key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, owner text NOT NULL, id text NOT NULL, value text NOT NULL, status text NOT NULL, expires_at bigint NOT NULL, UNIQUE (owner, id));
+  CREATE TABLE $.approval (key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, owner text NOT NULL, id text NOT NULL, value text NOT NULL, status text NOT NULL, expires_at bigint NOT NULL, UNIQUE (id, owner));
+  CREATE INDEX approval_owner ON $.approval (owner, key);
   CREATE INDEX approval_ends ON $.approval (expires_at);
 `]
 

@@ -109,7 +109,8 @@ export const STEPS: readonly string[] = [`
 `, `
   ALTER TABLE turn ADD COLUMN files TEXT;
 `, `
-  CREATE TABLE approval (key INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, status TEXT NOT NULL, expires_at INTEGER NOT NULL, UNIQUE (owner, id));
+  CREATE TABLE approval (key INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, status TEXT NOT NULL, expires_at INTEGER NOT NULL, UNIQUE (id, owner));
+  CREATE INDEX approval_owner ON approval (owner, key);
   CREATE INDEX approval_ends ON approval (expires_at);
 `]
 
