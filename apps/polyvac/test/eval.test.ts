@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { emptyFolder, root, runPolyvac } from '../../../test/fixtures/command.js'
 import { fakeModel } from '../../../packages/agent/test/fixtures/model.js'
 import { createHost, parseConfig } from '@polyvac/host'
+import { MAX_EVAL_BYTES, MAX_EVAL_CASES } from '../src/eval/eval-file.js'
 import { problemsOf } from '../src/eval/evaluate.js'
 import { junitOf } from '../src/eval/junit.js'
 
@@ -104,6 +105,8 @@ test('a file with mistakes names each with its line, before anything is asked', 
   t.match(text, /cases\.yaml:2:1 {2}unknown key "proto" in the file[^]*cases\.yaml:5:15 {2}unknown key "contain" in cases\.0\.expect[^]*did you mean "contains"\?[^]*cases\.yaml:7:13[^]*cases\.yaml:8:5 {2}cases\.2 has no "question"/)
   t.match(await check('vac: tea\nprotocol: carrier pigeon\ncases: [{ question: A?, expect: { contains: x } }]\n'), /cases\.yaml:2:11 {2}protocol: expected one of direct, openai/)
   t.match(await check('vac: tea\nprotocol: openai\ncases: [{ question: A?, expect: { calls: [x] } }]\n'), /cases\.0 expects `calls`, and the protocol openai has no calls/)
+  t.match(await check(`vac: tea\ncases:\n${'  - { question: A?, expect: { contains: x } }\n'.repeat(MAX_EVAL_CASES + 1)}`), /cases\.yaml:3:3 {2}cases: expected array length to be less or equal to 1000/)
+  t.match(await check(`vac: tea\ncases: [{ question: A?, expect: { contains: x } }] # ${'x'.repeat(MAX_EVAL_BYTES)}`), /cannot be read: the file is larger than 1048576 bytes/)
   t.match(await runPolyvac(['eval', 'none.yaml'], cwd), { code: 1, stderr: /none\.yaml {2}there is no such file/ })
   t.match(await runPolyvac(['eval'], cwd), { code: 2, stderr: /name the file with the cases/ })
 })

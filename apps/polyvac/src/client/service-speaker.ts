@@ -7,7 +7,7 @@ import type { Speaker } from './conversation.js'
 import type { KeptConversations } from './kept-conversations.js'
 
 /** The longest answer of a service; its own `stream_timeout` is 120 s unless it is set otherwise. */
-const MAX_ANSWER_MS = 3_600_000
+export const MAX_ANSWER_MS = 3_600_000
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -31,10 +31,14 @@ export async function evaluation (args: Arguments, io: CommandIo): Promise<void>
         io.stdout.write(args.json ? `${JSON.stringify(result)}\n` : toLines(result))
       }
     })
+  } catch (err) {
+    if (!stop.signal.aborted) throw err
+    io.exitCode = 1
   } finally {
     io.off('SIGINT', onInterrupt)
     if (args.junit !== undefined) await writeFile(resolve(io.cwd(), args.junit), junitOf(path, file.vac, results))
   }
+  if (stop.signal.aborted) return
   const failed = results.filter(({ result }) => result !== 'passed').length
   if (!args.json) io.stdout.write(`${results.length - failed} passed, ${failed} failed\n`)
   if (failed > 0) io.exitCode = 1

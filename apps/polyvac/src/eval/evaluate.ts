@@ -5,10 +5,9 @@ import { beginning, deadlineSignal } from '@polyvac/core/plugin'
 import { modelVac } from '@polyvac/host/command'
 import { ServiceError } from '../errors.js'
 import { parseJson, type HttpClient } from '../client/http-client.js'
+import { MAX_ANSWER_MS } from '../client/service-speaker.js'
 import type { EvalCase, EvalFile, Expectation } from './eval-file.js'
 
-/** The longest answer; the `stream_timeout` of a service is 120 s unless it is set otherwise. */
-const MAX_ANSWER_MS = 600_000
 /** Characters of an answer that a message repeats. */
 const MAX_SHOWN_CHARS = 200
 

@@ -1,4 +1,4 @@
-// `npm test` asks the service in this process. A server of this test stands for the model: it calls `price`.
+// `npm test` asks the service in this process. A server of this test stands for the model: it calls `price` first.
 import { createHost } from '@polyvac/host'
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'

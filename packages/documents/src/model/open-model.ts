@@ -1,5 +1,6 @@
-import { memoryBudget, traceParent } from '@polyvac/core/plugin'
+import { memoryBudget, traceParent, type HeldBytes } from '@polyvac/core/plugin'
 import type { LanguageModel } from 'ai'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { loadProvider, loadSdk } from './model-client.js'
 import { modelFetch } from './model-fetch.js'
 import type { ModelServer } from './model-server.js'
@@ -18,18 +19,37 @@ export interface OpenModel {
   release (): void
 }
 
+type LanguageModelV3 = Exclude<LanguageModel, string> & { readonly specificationVersion: 'v3' }
+
+/** What counts the bytes of the call of a model: `fetch` of a model that many answers use has no other way to know. */
+const counted = new AsyncLocalStorage<HeldBytes>()
+
+/** By server, key and name: a package of the AI SDK builds the schemas of its events with each model, about 1 ms. */
+// @keyed none: the keys are servers and models of the configuration; MAX_MODELS
+const models = new Map<string, LanguageModelV3>()
+const MAX_MODELS = 1_000
+
 /** Opens the model of a server. @param owner whose share of the memory its answers count against. @throws ModelError */
-export async function openModel ({ baseUrl, apiKey, model, provider }: ModelServer, owner: string | undefined): Promise<OpenModel> {
+export async function openModel (server: ModelServer, owner: string | undefined): Promise<OpenModel> {
+  const { baseUrl, apiKey, model: name, provider } = server
   const [sdk, create] = provider === undefined ? await loadCompatible() : await loadProvider(provider)
-  const held = memoryBudget.hold('the answers of model servers', owner)
-  const bounded = modelFetch({ baseUrl, maxBytes: MAX_STREAM_BYTES, held })
-  const make = create({
+  const key = JSON.stringify([provider, baseUrl, apiKey, name])
+  if (models.size >= MAX_MODELS) models.clear()
+  const model = models.get(key) ?? create({
     baseURL: baseUrl,
     ...apiKey !== undefined && { apiKey },
-    headers: { ...traceParent() },
-    fetch: provider === undefined ? repaired(bounded) : bounded
-  })
-  return { sdk, model: make(model), release () { held.release() } }
+    headers: {},
+    fetch: provider === undefined ? repaired(fetchOf(baseUrl)) : fetchOf(baseUrl)
+  })(name) as LanguageModelV3
+  models.set(key, model)
+  const held = memoryBudget.hold('the answers of model servers', owner)
+  const doStream: LanguageModelV3['doStream'] = async options =>
+    await counted.run(held, async () => await model.doStream({ ...options, headers: { ...options.headers, ...traceParent() } }))
+  return { sdk, model: Object.create(model, { doStream: { value: doStream } }) as LanguageModelV3, release () { held.release() } }
+}
+
+function fetchOf (baseUrl: string): typeof fetch {
+  return async (input, init) => await modelFetch({ baseUrl, maxBytes: MAX_STREAM_BYTES, held: counted.getStore()! })(input, init)
 }
 
 async function loadCompatible (): Promise<[typeof import('ai'), CreateModel]> {

@@ -12,7 +12,7 @@ export function repaired (fetch: typeof globalThis.fetch): typeof globalThis.fet
     const response = await fetch(input, init)
     const { ok, body, headers } = response
     if (!ok || body === null) return response
-    if (!/^application\/json\b/i.test(headers.get('content-type') ?? '')) return new Response(body.pipeThrough(new TextDecoderStream()).pipeThrough(lineByLine(repairLine)).pipeThrough(new TextEncoderStream()), response)
+    if (!/^application\/json\b/i.test(headers.get('content-type') ?? '')) return new Response(body.pipeThrough(lineByLine(repairLine)), response)
     return new Response(eventsOf(await response.json()), { headers: EVENTS })
   }
 }
@@ -42,10 +42,14 @@ function isUsage (usage: unknown): boolean {
   return isRecord(usage) && Object.entries(usage).every(([name, count]) => !name.endsWith('_tokens') || count === null || (Number.isSafeInteger(count) && (count as number) >= 0))
 }
 
-function lineByLine (change: (line: string) => string): TransformStream<string, string> {
+/** One stream for all of it: each one that a body is piped through takes processor time for each of its pieces. */
+function lineByLine (change: (line: string) => string): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder()
+  const encoder = new TextEncoder()
   let held = ''
   return new TransformStream({
-    transform (text, controller) {
+    transform (bytes, controller) {
+      const text = decoder.decode(bytes, { stream: true })
       const end = text.lastIndexOf('\n')
       if (end === -1) {
         held += text
@@ -53,8 +57,11 @@ function lineByLine (change: (line: string) => string): TransformStream<string, 
       }
       const lines = held + text.slice(0, end)
       held = text.slice(end + 1)
-      controller.enqueue(`${lines.includes('"usage"') ? lines.split('\n').map(change).join('\n') : lines}\n`)
+      controller.enqueue(encoder.encode(`${lines.includes('"usage"') ? lines.split('\n').map(change).join('\n') : lines}\n`))
     },
-    flush (controller) { if (held !== '') controller.enqueue(change(held)) }
+    flush (controller) {
+      held += decoder.decode()
+      if (held !== '') controller.enqueue(encoder.encode(change(held)))
+    }
   })
 }
