@@ -58,7 +58,7 @@ export async function * runSteps ({ opened, system, messages, offered, citations
   let said: readonly ModelMessage[] = []
   silence.begin()
   try {
-    const { fullStream, response } = sdk.streamText({
+    const streamed = sdk.streamText({
       model,
       system,
       messages,
@@ -74,7 +74,7 @@ export async function * runSteps ({ opened, system, messages, offered, citations
       // the error is a part of the stream, too; the default handler prints it
       onError: () => {}
     })
-    for await (const part of fullStream) {
+    for await (const part of streamed.fullStream) {
       both.throwIfAborted()
       silence.pause()
       if (part.type === 'error') throw isCallInLastStep(part.error) ? new NoAnswerError(String(maxSteps)) : modelFailure(part.error)
@@ -93,7 +93,8 @@ export async function * runSteps ({ opened, system, messages, offered, citations
       if (!calls.isRunning) silence.begin()
     }
     both.throwIfAborted()
-    if (offered.awaited.length > 0) said = (await response).messages
+    // a promise of an answer that fails would be an error that no code handles
+    if (offered.awaited.length > 0) said = (await streamed.response).messages
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof NoAnswerError) throw error

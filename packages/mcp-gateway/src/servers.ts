@@ -2,7 +2,7 @@ import type { Log } from '@polyvac/core'
 import type { StateKey } from '@polyvac/core/plugin'
 import type { Limits } from './options.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
-import type { DirectApprovals } from './direct-approvals.js'
+import type { CallOptions, ToolResult } from './protocol/call-options.js'
 import type { ChangeListener, Item } from './protocol/lists.js'
 import type { SignIns } from './sign-in/sign-ins.js'
 import type { Upstream } from './upstream/upstream.js'
@@ -30,8 +30,8 @@ export interface Servers {
   /** The entries of the servers to which no owner signs in. */
   listShared (kind: ListKind): Promise<Listing>
   readonly signIns: SignIns
-  /** Approvals of direct calls. */
-  readonly approvals: DirectApprovals
+  /** Calls a tool for its caller, with the approval that the caller names. */
+  readonly approvals: { call (upstream: Upstream, tool: string, args: unknown, options: CallOptions, approval: string | undefined): Promise<ToolResult> }
   /** Whether owners sign in to one of the servers, so that they see different lists. */
   readonly hasSignIns: boolean
   /** Calls `listener` when lists may have changed. The function that it returns stops that. */

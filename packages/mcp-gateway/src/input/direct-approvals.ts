@@ -4,10 +4,10 @@ import {
   findApproval, mayUse, quoteName, type FoundApproval
 } from '@polyvac/core/plugin'
 import type { Log } from '@polyvac/core'
-import { withContext } from './errors.js'
-import type { CallOptions, ToolResult } from './protocol/call-options.js'
-import type { Approval } from './schemas.js'
-import type { Upstream } from './upstream/upstream.js'
+import { withContext } from '../errors.js'
+import type { CallOptions, ToolResult } from '../protocol/call-options.js'
+import type { Approval } from '../schemas.js'
+import type { Upstream } from '../upstream/upstream.js'
 
 /** An approval, with the owner of the call. */
 type Located = FoundApproval & { readonly server: string, readonly owner: string | undefined }
