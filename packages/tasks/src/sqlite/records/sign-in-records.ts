@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import type { SignInRecords } from '../contract/sign-in-records.js'
-import type { GroupCommit } from './group-commit.js'
+import type { SignInRecords } from '../../contract/sign-in-records.js'
+import type { GroupCommit } from '../group-commit.js'
 
 interface Opened { readonly database: SqliteDatabase, readonly commit: GroupCommit }
 

@@ -1,7 +1,7 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { ownerKey, ownerOfKey } from '../basics/owner-key.js'
-import { maxApprovals, type ApprovalRecords, type ApprovalRow } from '../contract/approval-records.js'
-import type { GroupCommit } from './group-commit.js'
+import { ownerKey, ownerOfKey } from '../../basics/owner-key.js'
+import { maxApprovals, type ApprovalRecords, type ApprovalRow } from '../../contract/approval-records.js'
+import type { GroupCommit } from '../group-commit.js'
 
 interface Opened { readonly database: SqliteDatabase, readonly commit: GroupCommit }
 
