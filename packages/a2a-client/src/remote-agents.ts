@@ -1,4 +1,4 @@
-import { cleanText, deadlineSignal } from '@polyvac/core/plugin'
+import { cleanText, deadlineSignal, unlessAborted } from '@polyvac/core/plugin'
 import type { Interpreter } from '@polyvac/core'
 import { Credentials } from './auth/credentials.js'
 import { CardSource } from './card/card-source.js'
@@ -54,7 +54,7 @@ export function remoteAgents (options: RemoteAgentsOptions): RemoteAgents {
   const agents = options.agents.map(agent => open(agent, { ...options, tasks }))
   return {
     interpreters: Object.fromEntries(agents.map(({ name, interpreter }) => [name, interpreter])),
-    async load (signal) { await Promise.all(agents.map(async ({ source }) => { await source.get(signal).catch(() => {}) })) },
+    async load (signal) { await unlessAborted(Promise.allSettled(agents.map(async ({ source }) => await source.read())), signal, () => {}) },
     states: () => agents.map(({ name, source }) => stateOf(name, source)),
     async close () { await Promise.all(agents.map(async ({ requests }) => { await requests.close() })) }
   }

@@ -216,7 +216,7 @@ test('files are parts of the question, and a demanded form reaches the model', a
   const { final } = await ask(agentInterpreter(), 'How long?', { vac, files, request: { response_format: { type: 'json_schema', json_schema: { name: 'a', schema } } } })
   t.equal(final.answer, '{"minutes":4}')
   t.match(requests[0]!.messages.at(-1)!.content, [{ type: 'text', text: 'How long?' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } }])
-  t.match(requests[0]!.response_format, { type: 'json_object' })
+  t.match(requests[0]!.response_format, { type: 'json_schema', json_schema: { schema } })
 })
 
 test('text of documents and tools stays within its mark, whatever it is', async t => {

@@ -61,20 +61,26 @@ export class CardSource {
    * @throws REMOTE_AGENT_CARD, REMOTE_AGENT_LOOP, REMOTE_AGENT_UNAUTHORIZED, REMOTE_AGENT_UNAVAILABLE
    */
   async get (signal: AbortSignal): Promise<UsableCard> {
+    // a question that is aborted leaves the request to the others
+    return await unlessAborted(this.read(), signal)
+  }
+
+  /** The same for who does not wait. */
+  async read (): Promise<UsableCard> {
     const now = Date.now()
     if (this.#kept !== undefined && now < this.#kept.freshUntil) return this.#kept
     if (this.#failed !== undefined && now < this.#failed.until) {
       if (this.#kept !== undefined) return this.#kept
       throw this.#failed.error
     }
-    // one request for all questions; a question that is aborted leaves it to the others
-    this.#reading ??= this.#read().finally(() => { this.#reading = undefined })
-    return await unlessAborted(this.#reading, signal)
+    // one request for all questions
+    this.#reading ??= this.#request().finally(() => { this.#reading = undefined })
+    return await this.#reading
   }
 
-  async #read (): Promise<Kept> {
+  async #request (): Promise<Kept> {
     try {
-      this.#kept = await this.#request()
+      this.#kept = await this.#requestCard()
       this.#failed = undefined
       return this.#kept
     } catch (err) {
@@ -85,7 +91,7 @@ export class CardSource {
     }
   }
 
-  async #request (): Promise<Kept> {
+  async #requestCard (): Promise<Kept> {
     const { name, url } = this.#options
     const kept = this.#kept
     const addresses = new Map([...kept === undefined ? [] : [kept.address], ...cardAddresses(url)].map(address => [address.href, address]))

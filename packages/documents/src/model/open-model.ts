@@ -54,5 +54,5 @@ function fetchOf (baseUrl: string): typeof fetch {
 
 async function loadCompatible (): Promise<[typeof import('ai'), CreateModel]> {
   const [sdk, { createOpenAICompatible }] = await loadSdk()
-  return [sdk, options => createOpenAICompatible({ name: 'openai-compatible', includeUsage: true, ...options })]
+  return [sdk, options => createOpenAICompatible({ name: 'openai-compatible', includeUsage: true, supportsStructuredOutputs: true, ...options })]
 }
