@@ -56,7 +56,7 @@ async function sendAll (port) {
 async function converse (server) {
   await asker(server.port)('POST', PATH, { user_input: 'Warm up' })
   const before = await server.ask('rssAfterGc')
-  let failed = 0
+  const failed = []
   let most = before
   const watch = setInterval(() => { server.ask('rss').then(rss => { most = max([most, rss]) }, () => {}) }, 250)
   await Promise.all(Array.from({ length: CONVERSATIONS }, async () => {
@@ -64,15 +64,15 @@ async function converse (server) {
     const history = []
     for (let turn = 0; turn < TURNS; turn++) {
       const question = `Question number ${turn} of this conversation. `.repeat(5)
-      const text = await ask('POST', PATH, { user_input: question, chat_history: history }).catch(() => '')
-      if (!text.includes('[DONE]') || !text.includes('"chunk":"Yes."')) failed++
+      const text = await ask('POST', PATH, { user_input: question, chat_history: history }).catch(err => err.message)
+      if (!text.includes('[DONE]') || !text.includes('"chunk":"Yes."')) failed.push(text.slice(0, 300))
       history.push({ role: 'user', content: question }, { role: 'assistant', content: 'Yes.' })
     }
   }))
   clearInterval(watch)
   const after = await server.ask('rssAfterGc')
   return [
-    figure(`${(CONVERSATIONS * TURNS).toLocaleString('en')} questions of ${CONVERSATIONS.toLocaleString('en')} conversations at once, refused or failed`, failed, '', { atMost: 0 }),
+    figure(`${(CONVERSATIONS * TURNS).toLocaleString('en')} questions of ${CONVERSATIONS.toLocaleString('en')} conversations at once, refused or failed`, failed.length, '', { atMost: 0 }, { failed }),
     figure('memory of the process meanwhile, more than before', toMb(most - before), 'MB', {}, { after: toMb(after - before) })
   ]
 }
@@ -83,7 +83,7 @@ async function startModel () {
   const body = `${chunk({ role: 'assistant', content: 'Yes.' }, null)}${chunk({}, 'stop', { usage: { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11 } })}data: [DONE]\n\n`
   const server = createServer((request, response) => {
     request.resume().on('end', () => { response.writeHead(200, { 'content-type': 'text/event-stream' }).end(body) })
-  }).listen(0, '127.0.0.1')
+  }).listen({ port: 0, host: '127.0.0.1', backlog: 4 * CONVERSATIONS })
   await once(server, 'listening')
   return server
 }
