@@ -11,4 +11,10 @@ export const tools = [{
   },
   annotations: { readOnlyHint: true },
   handler: ({ tea, grams }) => `${(EUROS_PER_100_GRAMS[tea] * grams / 100).toFixed(2)} €`
+}, {
+  name: 'cancel_order',
+  description: 'Cancel an order',
+  inputSchema: { type: 'object', properties: { order: { type: 'integer', minimum: 1 } }, required: ['order'] },
+  annotations: { destructiveHint: true },
+  handler: ({ order }) => `Order ${order} is cancelled.`
 }]
