@@ -10,6 +10,7 @@ import { npm, root, start } from './run.mjs'
 /** Entry points whose declarations need optional peers; all others compile without any. */
 const NEEDS = {
   '@polyvac/a2a/grpc': ['@grpc/grpc-js', 'protobufjs'],
+  '@polyvac/documents/parts': ['ai', '@ai-sdk/openai-compatible'],
   '@polyvac/mcp-server': ['@polyvac/tasks']
 }
 

@@ -1,7 +1,8 @@
 // The optional packages that call models, and the reasons for their failures.
 import { beginning, isMissingModule, MemoryBudgetError } from '@polyvac/core/plugin'
 import { ModelRedirectError, ModelSdkMissingError } from '../errors.js'
-import { PROVIDERS, type CreateModel, type ProviderName } from './providers.js'
+import type { CreateModel } from './create-model.js'
+import { PROVIDERS, type ProviderName } from './providers.js'
 
 /** Codes of connections that could not be opened. */
 const UNREACHED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])

@@ -1,10 +1,10 @@
 import { memoryBudget, traceParent, type HeldBytes } from '@polyvac/core/plugin'
 import type { LanguageModel } from 'ai'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { CreateModel } from './create-model.js'
 import { loadProvider, loadSdk } from './model-client.js'
 import { modelFetch } from './model-fetch.js'
 import type { ModelServer } from './model-server.js'
-import type { CreateModel } from './providers.js'
 import { repaired } from './repair-response.js'
 
 /** Longest answer of a model, in bytes of its events: about 200 for each token. */

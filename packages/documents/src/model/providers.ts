@@ -1,5 +1,3 @@
-import type { LanguageModel } from 'ai'
-
 /** The makers of models whose API is not that of OpenAI, by the first part of `model`, such as `anthropic/<name>`. */
 export const PROVIDERS = {
   anthropic: {
@@ -15,15 +13,6 @@ export const PROVIDERS = {
   }
 } as const
 export type ProviderName = keyof typeof PROVIDERS
-
-/** What each of their packages takes. */
-interface ProviderOptions {
-  readonly baseURL: string
-  readonly apiKey?: string
-  readonly headers: Record<string, string>
-  readonly fetch: typeof fetch
-}
-export type CreateModel = (options: ProviderOptions) => (model: string) => LanguageModel
 
 /** The maker and the name of a model; undefined for one of a server with the API of OpenAI. */
 export function providerOf (model: string | undefined): { readonly provider: ProviderName, readonly model: string } | undefined {
