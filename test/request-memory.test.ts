@@ -90,17 +90,17 @@ test('past the memory budget, or the share of its owner, a body is refused with 
   let finish: () => void = () => {}
   const finished = new Promise<void>(resolve => { finish = resolve })
   const app = await listening(t, async function * () { await finished; yield 'done' })
-  memoryBudget.limit = 10_000_000
+  memoryBudget.limit = 20_000_000
   const body = JSON.stringify({ user_input: 'x'.repeat(1_000_000) })
   const first = post(app, body)
-  await until(() => memoryBudget.used > 2_000_000, 'the first body is held')
+  await until(() => memoryBudget.used > 4_000_000, 'the first body is held')
   for (const headers of [{}, chunked]) {
     const { status, headers: { 'retry-after': retryAfter }, body: { error } } = await post(app, body, headers)
     t.match({ status, retryAfter, code: error.code }, { status: 503, retryAfter: '1', code: 'MEMORY_BUDGET_EXCEEDED' })
   }
   t.equal(memoryBudget.refusedRecently, true)
   const other = post(app, body, { owner: 'bob' })
-  await until(() => memoryBudget.used > 4_000_000, 'another owner has his own share')
+  await until(() => memoryBudget.used > 8_000_000, 'another owner has his own share')
   finish()
   t.equal((await first).status, 200)
   t.equal((await other).status, 200)

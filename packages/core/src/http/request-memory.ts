@@ -16,8 +16,8 @@ export const MAX_BODY_VALUES = 150_000
 const BOUNDS: JsonBounds = { depth: MAX_BODY_DEPTH, values: MAX_BODY_VALUES, valuesOfName: 3 }
 /** Memory of one parsed value, about. */
 const VALUE_BYTES = 40
-/** The text and the parsed strings. */
-const COPIES = 2
+/** The text, the parsed strings, and what the answer is made of meanwhile: a question of 1 MiB had 5 in the heap. */
+const COPIES = 4
 /** Longer answers are sent in slices, at the pace of the reader. */
 const SLICE_BYTES = 64 * 1024
 const LARGE_ANSWER_BYTES = 4 * SLICE_BYTES
