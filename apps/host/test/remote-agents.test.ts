@@ -1,6 +1,10 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test, type Test } from 'tap'
+import { SigningKeys } from '@polyvac/a2a'
 import type { ConfigError } from '@polyvac/core'
-import { agent as httpAgent, card, json, rawAgent, status, stream, task, artifact, COMPLETED, WORKING, type Json } from '../../../packages/a2a-client/test/fixtures/agent.js'
+import { canonicalCard, canonicalJson } from '@polyvac/core/plugin'
+import { agent as httpAgent, card, json, rawAgent, status, stream, task, artifact, COMPLETED, WORKING, type Agent, type Json } from '../../../packages/a2a-client/test/fixtures/agent.js'
 import { fakeModel } from '../../../packages/agent/test/fixtures/model.js'
 import { published } from '../../../packages/a2a-client/test/fixtures/published.js'
 import { questions } from '../../../test/probes/index.mjs'
@@ -42,6 +46,9 @@ test('mistakes in a2a_agents are reported with their places and remedies', t => 
     [`5:50 service.a2a_agents.0.auth.basic: expected one credential: ${form} | add "password:"`])
   t.strictSame(problems(file('    - { name: a, url: "http://a", auth: { key: { api_key: k, token: t } } }\n')), [`5:48 service.a2a_agents.0.auth.key: expected one credential: ${form}`])
   t.match(problems(file('    - { name: a, url: "http://a", protocol: 2 }\n')), [/protocol/])
+  t.match(problems(file('    - { name: a, url: "http://a", verify: require }\n')), [/^5:\d+ service\.a2a_agents\.0\.verify: there are no keys to verify signatures with \| add "keys:"$/])
+  t.match(problems(file('    - { name: a, url: "http://a", verify: always, keys: x.json }\n')), [/verify/])
+  t.match(parse(file('    - { name: a, url: "http://a", verify: off }\n')).service.a2a_agents, [{ verify: 'off' }])
   t.match(problems('kind: vacConfig\nservice: { a2a_vac_names: [a, b], a2a_agents: [{ name: a, url: "http://a" }] }\n'), [/^2:31 there is no VAC "b"; known: a$/], 'an agent is a VAC, and enough to serve')
   // eslint-disable-next-line no-template-curly-in-string
   const { service } = parse(file('    - { name: a, url: "http://a", protocol: 1.0, auth: { key: { api_key: "${KEY}" } } }\n'), { KEY: 'secret' })
@@ -102,6 +109,28 @@ test('a credential of the environment goes to the agent; without it only this ag
   t.match((await without.inject('/ready')).json(), { status: 'ready', reasons: [{ part: 'a2a.peer', reason: 'it cannot be asked: A2A_AGENT_NOT_CONFIGURED' }] })
   t.match((await ask(without, 'demo')).statusCode, 200)
   t.equal(raw.came.length, calls)
+})
+
+test('a card is verified with the keys of a file next to the configuration; without them only this agent fails', async t => {
+  const keys = await SigningKeys.generate()
+  const peer: Agent = await httpAgent(t, async ({ method, body }, response) => {
+    if (method === 'POST') return json(response, 200, { jsonrpc: '2.0', id: body.id, result: { message: { messageId: '1', role: 'ROLE_AGENT', parts: [{ text: 'Yes.' }] } } })
+    const made = card(peer.origin)
+    return json(response, 200, { ...made, signatures: [await keys.signCard(canonicalJson(canonicalCard(made)), `${peer.origin}/keys`)] })
+  })
+  const folder = t.testdir()
+  const config = parseConfig(file(`    - { name: peer, url: "${peer.origin}", keys: keys.json }\n`), join(folder, 'vac_config.yaml'), { env: {} })
+  const app = await host(t, { vacs: undefined, stream_interpreter: undefined, tasks: undefined, config })
+  const refused = await ask(app, 'peer')
+  t.equal(refused.statusCode, 502)
+  t.match(refused.json(), { error: { code: 'REMOTE_AGENT_SIGNATURE', message: /the file of its `keys` cannot be read; correct the path/ } })
+  t.notMatch(refused.payload, folder)
+  t.strictSame((await app.inject('/ready')).json(), { status: 'ready', reasons: [{ part: 'a2a.peer', reason: 'it cannot be asked: REMOTE_AGENT_SIGNATURE' }] })
+  t.equal((await ask(app, 'demo')).statusCode, 200)
+  t.strictSame(peer.calls(), [])
+  await writeFile(join(folder, 'keys.json'), JSON.stringify(keys.publicJwks()))
+  await until(async () => (await ask(app, 'peer')).json().answer === 'Yes.', 'the keys are read')
+  t.strictSame((await app.inject('/ready')).json(), { status: 'ready', reasons: [] })
 })
 
 test('an agent that is this service is refused, and others go on', async t => {
