@@ -31,6 +31,7 @@ export const limits = {
     ['Keys of an entry', 'a2a-client: MAX_KEYS', '', '502 `REMOTE_AGENT_SIGNATURE`, or `REMOTE_AGENT_OPTIONS` at the start.'],
     ['A file or response with keys', 'a2a-client: MAX_KEYS_BYTES', 'bytes', '502 `REMOTE_AGENT_SIGNATURE`, or 503 `REMOTE_AGENT_UNAVAILABLE` for an address.'],
     ['Time for one request of keys', 'a2a-client: KEYS_MS', 'ms', '503 `REMOTE_AGENT_UNAVAILABLE`; a card that was verified serves.'],
+    ['A file with a certificate or its key', 'a2a-client: MAX_PEM_BYTES', 'bytes', '502 `REMOTE_AGENT_UNAUTHORIZED`.'],
     ['Signatures of a card that are verified', 'a2a-client: MAX_SIGNATURES', '', 'Further ones do not count.'],
     ['A response, or an event of a stream', 'a2a-client: MAX_RESPONSE_BYTES', 'bytes', '502 `REMOTE_AGENT_ANSWER`.'],
     ['Pause of a stream', 'a2a-client: MAX_SILENCE_MS', 'ms', 'The stream is opened again.'],

@@ -108,7 +108,7 @@ function toAgent ({ name, url, auth = {}, headers, timeout, skill, extensions, p
   return {
     name,
     url,
-    auth: Object.fromEntries(Object.entries(auth).map(([scheme, credential]) => [scheme, toCredential(credential)])),
+    auth: Object.fromEntries(Object.entries(auth).map(([scheme, credential]) => [scheme, toCredential(credential, folder)])),
     headers,
     timeoutMs: timeout === undefined ? undefined : timeout * 1_000,
     skill,
@@ -120,9 +120,13 @@ function toAgent ({ name, url, auth = {}, headers, timeout, skill, extensions, p
 }
 
 /** One of the forms, which agentProblems checks. */
-function toCredential (given: NonNullable<A2aAgentConfig['auth']>[string]): Credential {
+function toCredential (given: NonNullable<A2aAgentConfig['auth']>[string], folder: string): Credential {
   const { api_key: apiKey, token, username = '', password = '', client_id: clientId, client_secret: clientSecret = '', token_url: tokenUrl, scope } = given
   if (apiKey !== undefined) return { apiKey }
   if (token !== undefined) return { token }
+  const { cert, key = '', ca } = given
+  if (cert !== undefined) return { cert: pemOrPath(cert, folder), key: pemOrPath(key, folder), ca: ca === undefined ? undefined : pemOrPath(ca, folder) }
   return clientId === undefined ? { username, password } : { clientId, clientSecret, tokenUrl, scope }
 }
+
+function pemOrPath (text: string, folder: string): string { return text.trimStart().startsWith('-----BEGIN ') ? text : resolve(folder, text) }

@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
 import { test, type Test } from 'tap'
 import { SigningKeys } from '@polyvac/a2a'
 import type { ConfigError } from '@polyvac/core'
 import { canonicalCard, canonicalJson } from '@polyvac/core/plugin'
 import { agent as httpAgent, card, json, rawAgent, status, stream, task, artifact, COMPLETED, WORKING, type Agent, type Json } from '../../../packages/a2a-client/test/fixtures/agent.js'
+import { authority } from '../../../packages/a2a-client/test/fixtures/certificates.js'
 import { fakeModel } from '../../../packages/agent/test/fixtures/model.js'
 import { published } from '../../../packages/a2a-client/test/fixtures/published.js'
 import { questions } from '../../../test/probes/index.mjs'
@@ -41,10 +43,12 @@ test('mistakes in a2a_agents are reported with their places and remedies', t => 
     ['6:15 service.a2a_agents.0.name: the tools of the MCP server "files" have such names | rename one of them'])
   t.match(problems(file('    - { name: a/b, url: "ftp://a" }\n')), [/^5:15 service\.a2a_agents\.0\.name: "a\/b" cannot be the name of a VAC/, /^5:25 service\.a2a_agents\.0\.url: expected an http\(s\) address$/])
   t.strictSame(problems(file('    - { name: a, url: "http://u:p@a" }\n')), ['5:23 service.a2a_agents.0.url: the address has a user name | use `auth:`'])
-  const form = 'api_key; token; username and password; or client_id and client_secret'
+  const form = 'api_key; token; username and password; client_id and client_secret; or cert and key'
   t.strictSame(problems(file('    - { name: a, url: "http://a", auth: { basic: { username: u } } }\n')),
     [`5:50 service.a2a_agents.0.auth.basic: expected one credential: ${form} | add "password:"`])
   t.strictSame(problems(file('    - { name: a, url: "http://a", auth: { key: { api_key: k, token: t } } }\n')), [`5:48 service.a2a_agents.0.auth.key: expected one credential: ${form}`])
+  t.match(problems(file('    - { name: a, url: "https://a", auth: { m: { cert: c.pem } } }\n')), [/auth\.m: expected one credential: .* \| add "key:"$/])
+  t.match(problems(file('    - { name: a, url: "https://a", auth: { m: { cert: c, key: k }, n: { cert: c, key: k } } }\n')), [/auth\.n: a connection has one certificate \| leave one of them out$/])
   t.match(problems(file('    - { name: a, url: "http://a", protocol: 2 }\n')), [/protocol/])
   t.match(problems(file('    - { name: a, url: "http://a", verify: require }\n')), [/^5:\d+ service\.a2a_agents\.0\.verify: there are no keys to verify signatures with \| add "keys:"$/])
   t.match(problems(file('    - { name: a, url: "http://a", verify: always, keys: x.json }\n')), [/verify/])
@@ -131,6 +135,22 @@ test('a card is verified with the keys of a file next to the configuration; with
   await writeFile(join(folder, 'keys.json'), JSON.stringify(keys.publicJwks()))
   await until(async () => (await ask(app, 'peer')).json().answer === 'Yes.', 'the keys are read')
   t.strictSame((await app.inject('/ready')).json(), { status: 'ready', reasons: [] })
+})
+
+test('mutual TLS: a certificate of files next to the configuration, and PEM of the environment', async t => {
+  const ca = authority('authority')
+  const { cert, key } = ca.issue('polyvac')
+  const seen: unknown[] = []
+  const peer: Agent = await httpAgent(t, ({ method, body }, response, request) => {
+    if (method === 'GET') return json(response, 200, card(peer.origin, { securitySchemes: { m: { mtlsSecurityScheme: {} } }, securityRequirements: [{ schemes: { m: { list: [] } } }] }))
+    seen.push((request.socket as TLSSocket).getPeerCertificate().subject.CN)
+    return json(response, 200, { jsonrpc: '2.0', id: body.id, result: { message: { messageId: '1', role: 'ROLE_AGENT', parts: [{ text: 'Yes.' }] } } })
+  }, { ...ca.issue('agent'), ca: ca.cert, requestCert: true, rejectUnauthorized: true })
+  const folder = t.testdir({ 'cert.pem': cert, tls: { 'ca.pem': ca.cert } })
+  const text = file(`    - { name: peer, url: "${peer.origin}", auth: { m: { cert: cert.pem, key: "\${PEER_PEM}", ca: tls/ca.pem } } }\n`)
+  const app = await host(t, { vacs: undefined, stream_interpreter: undefined, tasks: undefined, config: parseConfig(text, join(folder, 'vac_config.yaml'), { env: { PEER_PEM: key } }) })
+  t.match((await ask(app, 'peer')).json(), { answer: 'Yes.' })
+  t.strictSame(seen, ['polyvac'])
 })
 
 test('an agent that is this service is refused, and others go on', async t => {

@@ -71,6 +71,7 @@ export function checkAgents (agents: readonly RemoteAgent[]): void {
     const isPlace = typeof keys === 'string' && keys !== '' && (!isWebAddress(keys) || URL.canParse(keys))
     const problem = keys === undefined || isPlace ? undefined : keysProblem(keys)
     if (problem !== undefined) refuse(`\`keys\`: ${problem}`)
+    if (Object.values(auth).filter(credential => 'cert' in credential).length > 1) refuse('`auth` has two certificates, and a connection has one; leave one out')
     for (const [scheme, credential] of Object.entries(auth)) {
       const { tokenUrl } = credential as { tokenUrl?: unknown }
       if (tokenUrl !== undefined && !URL.canParse(String(tokenUrl))) refuse(`\`auth.${scheme}.tokenUrl\` is not an address`)

@@ -4,7 +4,7 @@ import { Credentials } from './auth/credentials.js'
 import { CardSource } from './card/card-source.js'
 import { CardVerifier, isWebAddress } from './card/signature.js'
 import { Connection } from './client/connection.js'
-import { RemoteAgentTimeoutError } from './errors.js'
+import { RemoteAgentTimeoutError, RemoteAgentUnauthorizedError } from './errors.js'
 import { AgentRequests } from './http/requests.js'
 import { askRemote } from './interpreter/ask-remote.js'
 import { callerError } from './interpreter/failures.js'
@@ -73,7 +73,9 @@ function open (agent: RemoteAgent, { ownOrigins = [], resolve, tasks }: RemoteAg
   const url = new URL(agent.url)
   const tokenUrls = Object.values(auth).flatMap(credential => 'tokenUrl' in credential && credential.tokenUrl !== undefined ? [new URL(credential.tokenUrl)] : [])
   const keysUrls = typeof keys === 'string' && isWebAddress(keys) ? [new URL(keys)] : []
-  const requests = new AgentRequests([url, ...tokenUrls, ...keysUrls], resolve)
+  const certificate = Object.values(auth).find(credential => 'cert' in credential)
+  const refuse = (problem: string): Error => new RemoteAgentUnauthorizedError(name, problem)
+  const requests = new AgentRequests([url, ...tokenUrls, ...keysUrls], resolve, certificate && { certificate, refuse })
   const credentials = new Credentials(name, auth, requests)
   const verification = verificationOf(agent)
   const verifier = verification === 'off' ? undefined : new CardVerifier({ name, verification, keys: keys!, requests })

@@ -1,6 +1,6 @@
 import { deadlineSignal, isRecord, unlessAborted } from '@polyvac/core/plugin'
 import { RemoteAgentCardError, RemoteAgentLoopError, RemoteAgentUnauthorizedError, RemoteAgentUnavailableError } from '../errors.js'
-import { HttpFailure } from '../http/failures.js'
+import { HttpFailure, isRefusedCertificate } from '../http/failures.js'
 import type { AgentRequests, AgentResponse } from '../http/requests.js'
 import { readCard, VERSIONS, type AgentCard, type AgentInterface, type Version } from './agent-card.js'
 import { cardAddresses } from './card-addresses.js'
@@ -117,6 +117,7 @@ export class CardSource {
       } catch (err) {
         // an agent that does not answer at one address does not at another
         if (isCoded(err)) throw err
+        if (isRefusedCertificate(err)) throw Object.assign(new RemoteAgentUnauthorizedError(name, 'the certificate of the connection'), { cause: err })
         throw Object.assign(new RemoteAgentUnavailableError(name, err instanceof HttpFailure ? err.message : 'it cannot be reached'), { cause: err })
       } finally {
         deadline.end()
