@@ -56,7 +56,7 @@ export { ANONYMOUS, callerFields, callerOfFields, isScopes, ownerProblem, ownerW
 export { currentCaller, recheckCallers, watchCaller } from './access/open-callers.js'
 export { Disconnects, isDestroyed, isSent } from './http/client-disconnect.js'
 export { LinkedSet, type LinkedNode } from './basics/linked-set.js'
-export { boundMemory } from './http/request-memory.js'
+export { BODY_COPIES, boundMemory } from './http/request-memory.js'
 export { BYTES_PER_CHAR, HeldBytes, MemoryBudget, MemoryBudgetError, memoryBudget } from './limits/memory-budget.js'
 export { OWNER_SHARE, ownerShare, OwnerSlots, setOwnerShare, shareOf } from './limits/owner-slots.js'
 export { LogGate } from './basics/log-gate.js'
