@@ -109,7 +109,7 @@ test('a file that took too long to split is tried again at the next start, not a
   const { lines, log } = warnings()
   const { setTimeout } = globalThis
   let isBusy = true
-  t.intercept(globalThis, 'setTimeout', { value: (work: () => void, ms: number) => setTimeout(work, isBusy && ms === 20_000 ? 0 : ms) })
+  t.intercept(globalThis, 'setTimeout', { value: (work: () => void, ms: number) => setTimeout(work, isBusy && ms === 60_000 ? 0 : ms) })
   const first = await openFolder({ path, indexFile, watch: false, log })
   await first.ready
   await first.refresh()
@@ -134,7 +134,7 @@ test('a file whose parser never ends is left out', async t => {
   const body = objects.map((object, index) => `${index + 1} 0 obj\n${object}\nendobj\n`).join('')
   await writeFile(join(path, 'b.pdf'), `%PDF-1.4\n${body}trailer\n<< /Root 1 0 R /Size 5 >>\n%%EOF`, 'latin1')
   const { setTimeout } = globalThis
-  t.intercept(globalThis, 'setTimeout', { value: (work: () => void, ms: number) => setTimeout(work, ms === 20_000 ? 2_000 : ms) })
+  t.intercept(globalThis, 'setTimeout', { value: (work: () => void, ms: number) => setTimeout(work, ms === 60_000 ? 2_000 : ms) })
   const { lines, log } = warnings()
   const memory = await openFolder({ path, indexFile: ':memory:', watch: false, log })
   t.teardown(() => memory.close())

@@ -93,7 +93,7 @@ test('what was read before a page whose parser never ends is kept', async t => {
   const { setTimeout } = globalThis
   // the bound of time begins with the first page, however long the thread takes to start
   const shortened = (work: () => void): object => ({ refresh: () => { setTimeout(work, 500) } })
-  t.intercept(globalThis, 'setTimeout', { value: (work: () => void, ms: number) => ms === 20_000 ? shortened(work) : setTimeout(work, ms) })
+  t.intercept(globalThis, 'setTimeout', { value: (work: () => void, ms: number) => ms === 60_000 ? shortened(work) : setTimeout(work, ms) })
   const { lines, log } = warnings()
   const memory = await openFolder({ path, indexFile: ':memory:', watch: false, log })
   t.teardown(() => memory.close())

@@ -11,7 +11,7 @@ import { damageOf } from '../formats/table.js'
 const MAX_SPLIT_IN_PLACE = 16 * 1024
 
 /** Longest time for splitting a document, or until its next part, in ms; a hostile one may need hours. */
-const MAX_SPLIT_MS = 20_000
+const MAX_SPLIT_MS = 60_000
 
 /** Heap of the thread, in MiB. */
 const MAX_THREAD_MIB = 256
