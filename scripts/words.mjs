@@ -8,7 +8,7 @@ import ts from 'typescript'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const ALL = ['packages', 'apps', 'docs', 'examples', 'bench', 'scripts', 'test', '.ci', '.changeset', '.']
-const SKIPPED = /(?:^|\/)(?:node_modules|dist|coverage|\.tap|\.polyvac|\.pages|cache|LICENSE|words\.mjs|stop-words\.ts|synonyms\.ts|references\.ts)(?:\/|$)/
+const SKIPPED = /(?:^|\/)(?:node_modules|dist|coverage|\.tap|\.polyvac|\.pages|cache|LICENSE|words\.mjs|stop-words\.ts|synonyms\.ts|tool-words\.ts|references\.ts)(?:\/|$)/
 const MAX_COLUMNS = 120
 
 /** What is found, and what to write instead; the third says that only source files are meant. A space is any space. */

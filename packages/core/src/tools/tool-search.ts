@@ -31,7 +31,7 @@ export type IndexTools = <Tool extends FoundTool> (tools: readonly Tool[], signa
 /** The two tools, as lists have them. */
 export const SEARCH_TOOLS_DEFINITION = {
   name: SEARCH_TOOLS,
-  description: `Find tools by what they do. Most tools are not in your list: search before you say that something cannot be done. Gives the names, descriptions and input schemas of up to ${MAX_FOUND} tools; call them with ${CALL_TOOL}.`,
+  description: `Find tools by what they do. Most tools are not in your list: search before you say that something cannot be done. Gives the names, descriptions and input schemas of up to ${MAX_FOUND} tools; call them with ${CALL_TOOL}. Search again with other words where none fits.`,
   inputSchema: {
     type: 'object',
     properties: {
@@ -39,7 +39,7 @@ export const SEARCH_TOOLS_DEFINITION = {
         type: 'string',
         minLength: 1,
         maxLength: 500,
-        description: 'the action and the thing in English, in words that the description of such a tool may have, such as: create calendar event'
+        description: 'the action and the thing in English, in words that the name or description of such a tool may have rather than those of the user, such as: create calendar event'
       }
     },
     required: ['query'],

@@ -47,6 +47,20 @@ export function similarWords (database: SqliteDatabase): (word: string, stems: r
   }
 }
 
+/** The nearest of some stems to a word, within the same distance. */
+export function nearestStems (word: string, stems: Iterable<string>): Similar {
+  const distanceTo = distanceFrom(withoutMarks(word))
+  let words: string[] = []
+  let least: number = mistakesIn(word)
+  for (const stem of stems) {
+    const distance = distanceTo(stem)
+    if (distance < least) words = []
+    if (distance <= least) words.push(stem)
+    least = Math.min(least, distance)
+  }
+  return { words: words.slice(0, MAX_SIMILAR), likeness: LIKENESS_OF_MISTAKES[least] as number }
+}
+
 /** Whether a search corrects a word that the index lacks: numbers, short words and usual English ones are not. */
 export function isCorrected (word: string): boolean {
   return word.length >= MIN_CORRECTED && /^\p{L}[\p{L}\p{M}]*$/u.test(word) && !isSignedName(word) && !isUsual(stemOf(word, 'en'))
