@@ -53,8 +53,8 @@ test('worker threads call them, and a program gives them itself', async t => {
 test('a module that is wrong is reported with its place', async t => {
   for (const [tools, problem] of [
     ['export const x = 1\n', /the tools ".\/tools.mjs" cannot be used: it exports no tools; export const tools = defineTools/],
-    [`export default [${tool('a')}, ${tool('b')}]\n`, /two tools are named "echo"; rename one/],
-    ['export default [1]\n', /a tool cannot be named undefined/],
+    [`export default [${tool('a')}, ${tool('b')}]\n`, /two tools are named "echo", the entries 0 and 1 of the tools; rename one/],
+    ['export default [1]\n', /the entry 0 of the tools is not a tool/],
     ['const a = 1\nexport default b\n', /loading it failed\n\S+tools\.mjs:2:\d+ {2}b is not defined/]
   ] as const) await t.rejects(host(t, tools), { code: 'TOOLS_MODULE', message: problem })
   const missing = file('vac:\n  a: {}\n').replace('./tools.mjs', './none.mjs')

@@ -131,9 +131,11 @@ async function callTool ({ callTool, callAgent, signal, log }: InterpreterExtra,
   } catch (err) {
     signal.throwIfAborted()
     if (isAwaited(err)) throw err
-    log.warn({ tool: chosen.name, err }, 'a tool failed; the model gets the failure as its result')
-    const { message, expose, code } = err as { message?: string, expose?: boolean, code?: string }
-    return markedData(chosen.name, `The call failed: ${expose === true || code !== undefined ? message ?? code ?? '' : 'the tool has an error'}`)
+    const { message, expose, code } = (err ?? {}) as { message?: string, expose?: boolean, code?: string }
+    const isForModel = expose === true || code !== undefined
+    // any other error is a defect of the tool, so that a log without warnings has it, too
+    log[isForModel ? 'warn' : 'error']({ tool: chosen.name, err }, 'a tool failed; the model gets the failure as its result')
+    return markedData(chosen.name, `The call failed: ${isForModel ? message ?? code ?? '' : 'the tool has an error'}`)
   }
 }
 
