@@ -1,5 +1,5 @@
 import type { FunctionTool, InterpreterExtra, ListedAgent, ToolCallResult } from '@polyvac/core'
-import { InvalidRequestError, isRecord, selectTools, toolName, type SelectedTool } from '@polyvac/core/plugin'
+import { CALL_TOOL, InvalidRequestError, isRecord, SEARCH_TOOLS, selectTools, toolName, type SelectedTool } from '@polyvac/core/plugin'
 import type { ToolSet } from 'ai'
 import { agentResult, agentTool } from './agent-tools.js'
 import { AWAITED, isAwaited, type AwaitedCall } from './awaited-calls.js'
@@ -18,6 +18,11 @@ export const MAX_TOOL_CALLS = 200
 
 export const ASK_USER = 'ask_user'
 export const SEARCH_DOCUMENTS = 'search_documents'
+
+/** The names that other tools of an agent cannot have, also those of the two that it has in place of many tools. */
+export function ownToolNames (hasMemory: boolean): readonly string[] {
+  return [ASK_USER, SEARCH_TOOLS, CALL_TOOL, ...hasMemory ? [SEARCH_DOCUMENTS] : []]
+}
 
 /** The tools of one answer. */
 export interface OfferedTools {
