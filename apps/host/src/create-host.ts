@@ -311,7 +311,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     cards.abort()
     cards = new AbortController()
     const { agents } = assembly
-    agents?.follow(cards.signal, () => {
+    agents?.follow(cards.signal, log, () => {
       const before = vacs.replace(withTools(assembly.vacsOptions))
       describedBefore = Promise.all([describedBefore, before]).then(() => {})
     }).catch((err: unknown) => { log.error({ err }, 'the cards of agents are not read any more') })
