@@ -2,16 +2,18 @@ import {
   defineTools, echoInterpreter, loadInterpreters, workerInterpreter, type FunctionTools, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig,
   type VacParts, type VacsOptions
 } from '@polyvac/core'
-import { DESTRUCTIVE, importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, quoteName, selectTools, within } from '@polyvac/core/plugin'
+import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, within } from '@polyvac/core/plugin'
 import type { FolderMemory } from '@polyvac/documents'
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { AgentsError, LoadTimeoutError, MemoryModuleError, NoMemoryError, ToolsModuleError, VacToolsError, WorkerFunctionError } from './errors.js'
+import { LoadTimeoutError, MemoryModuleError, NoMemoryError, ToolsModuleError, WorkerFunctionError } from './errors.js'
+import type { Note } from './config/notes.js'
 import { BUILT_IN } from './config/read-config.js'
 import { readInstructions } from './read-instructions.js'
 import type { HostOptions, Settings } from './host-options.js'
 import { openAgents, type HostAgents } from './remote-agents.js'
+import { checkTools } from './vac-tools.js'
 
 /** The run-time objects of one set of settings: the registry's options, and what must be closed with it. */
 export interface Assembly {
@@ -20,6 +22,10 @@ export interface Assembly {
   readonly folders: ReadonlyMap<string, readonly FolderMemory[]>
   /** The agents of other services; undefined without any. */
   readonly agents: HostAgents | undefined
+  /** The tools of the application. */
+  readonly tools: FunctionTools | undefined
+  /** What of the settings has no effect. */
+  readonly notes: readonly Note[]
   /** Closes everything that `next` does not take over. */
   close (next?: Assembly): Promise<void>
   /** @internal open objects by what they were opened from */
@@ -36,6 +42,11 @@ type Options = Pick<HostOptions, 'watchDocuments' | 'onIndexing'> & {
   readonly ownOrigins: () => readonly string[]
 }
 
+/** Keys of a VAC that only an agent or an interpreter of the application reads. */
+const OF_AGENTS = ['instructions', 'tools', 'approve', 'max_steps', 'tool_search', 'max_tokens'] as const
+/** What looks like the name of a file of text. */
+const FILE_NAME = /^\S+\.(?:md|markdown|txt)$/i
+
 /** Loaded at first use: a start without folders and built-in interpreters does not need the 55 modules. */
 const documents = async (): Promise<typeof import('@polyvac/documents')> => await import('@polyvac/documents')
 
@@ -48,6 +59,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
   const open = new Map<string, Closable>()
   const folders = new Map<string, FolderMemory[]>()
   const taken = new Set<string>()
+  const notes: Note[] = []
   const { load_timeout: seconds } = settings.switches
   const loadMs = seconds === undefined ? MAX_LOAD_MS : seconds * 1000
 
@@ -107,18 +119,28 @@ export async function assemble (settings: Settings, options: Options, previous?:
       if (settings.switches.async_stream === false) throw new WorkerFunctionError()
       return { streamInterpreter: chosen, vacInterpreter: await staticOf(), memory }
     }
+    const shared = await staticOf(config)
+    if (shared === undefined && chosen !== 'agent' && BUILT_IN.interpreters.some(name => name === chosen)) {
+      for (const key of OF_AGENTS) {
+        if (config[key] === undefined) continue
+        notes.push({ path: ['vac', name, key], message: `\`${key}\` of the VAC ${JSON.stringify(name)} has no effect: its interpreter is \`${chosen}\``, hint: 'set `interpreter: agent`, or remove it' })
+      }
+    }
     if (chosen === 'documents') {
       if (memory === undefined) throw new NoMemoryError(JSON.stringify(name))
-      return { streamInterpreter: (await documents()).documentsInterpreter(memory, { ownPort }), vacInterpreter: await staticOf(config), memory }
+      return { streamInterpreter: (await documents()).documentsInterpreter(memory, { ownPort }), vacInterpreter: shared, memory }
     }
     if (chosen === 'agent') {
       const instructions = await readInstructions(name, config.instructions, settings.folder)
-      return { streamInterpreter: (await import('@polyvac/agent')).agentInterpreter({ memory, instructions, ownPort }), vacInterpreter: await staticOf(config), memory }
+      if (instructions !== undefined && instructions === config.instructions && FILE_NAME.test(instructions)) {
+        notes.push({ path: ['vac', name, 'instructions'], message: `the instructions of the VAC ${JSON.stringify(name)} are the text ${JSON.stringify(instructions)}; a file begins with ./`, hint: `did you mean ${JSON.stringify(`./${instructions}`)}?` })
+      }
+      return { streamInterpreter: (await import('@polyvac/agent')).agentInterpreter({ memory, instructions, ownPort }), vacInterpreter: shared, memory }
     }
-    if (chosen === 'openai') return { streamInterpreter: (await import('@polyvac/documents/model')).openaiInterpreter({ ownPort }), vacInterpreter: await staticOf(config), memory }
-    if (chosen === 'echo') return { streamInterpreter: echoInterpreter, vacInterpreter: await staticOf(config), memory }
+    if (chosen === 'openai') return { streamInterpreter: (await import('@polyvac/documents/model')).openaiInterpreter({ ownPort }), vacInterpreter: shared, memory }
+    if (chosen === 'echo') return { streamInterpreter: echoInterpreter, vacInterpreter: shared, memory }
     const own = await interpretersOf(chosen)
-    return { streamInterpreter: own.stream_interpreter, vacInterpreter: await staticOf(config) ?? own.vac_interpreter, memory }
+    return { streamInterpreter: own.stream_interpreter, vacInterpreter: shared ?? own.vac_interpreter, memory }
   }
 
   /** The shared static interpreter; a VAC with its own interpreter answers only with that one. */
@@ -141,7 +163,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
   }
   try {
     const tools = await toolsOf()
-    checkTools(settings, tools)
+    notes.push(...await checkTools(settings, tools))
     const { a2a_agents: entries } = settings.switches
     const agents = entries == null || entries.length === 0
       ? undefined
@@ -153,6 +175,8 @@ export async function assemble (settings: Settings, options: Options, previous?:
       get vacsOptions () { return { vacs: { ...settings.vacs, ...agents?.entries() }, parts: { ...parts, ...agents?.parts }, tools } },
       folders,
       agents,
+      tools,
+      notes,
       open,
       close
     }
@@ -168,26 +192,6 @@ async function inTime<T extends Closable> (making: Promise<T>, ms: number, what:
     making.then(thing => thing.close?.()).catch(() => { /* the error below is reported */ })
     throw new LoadTimeoutError(what, ms / 1000)
   })
-}
-
-/**
- * @throws A2A_AGENTS for an agent with the name of a tool, VAC_TOOLS for a VAC whose list `tools` names what there is
- *   not, or two tools of one name
- */
-function checkTools ({ vacs, serverNames: servers, switches: { a2a_agents: agents } }: Settings, tools: FunctionTools | undefined): void {
-  const functions = tools?.list() ?? []
-  const remote = agents?.map(({ name }) => name) ?? []
-  const taken = functions.find(({ name }) => remote.includes(name))
-  if (taken !== undefined) throw new AgentsError('a2a_agents', `${quoteName(taken.name)} is an agent and a tool of the application; rename one of them`)
-  for (const [name, { tools: chosen, approve = [] }] of Object.entries(vacs)) {
-    if (chosen === undefined && approve.length === 0) continue
-    // of a program: those of a file are checked
-    const isList = (value: unknown): boolean => Array.isArray(value) && value.every(entry => typeof entry === 'string')
-    if (!isList(chosen ?? []) || !isList(approve)) throw new VacToolsError(JSON.stringify(name), `\`${isList(approve) ? 'tools' : 'approve'}\` must be a list of texts`)
-    const names = [...chosen ?? [], ...approve.filter(entry => entry !== DESTRUCTIVE)]
-    const { problems } = selectTools(names, { listed: [], servers, functions, vacs: Object.keys(vacs).filter(other => other !== name), remote })
-    if (problems.length > 0) throw new VacToolsError(JSON.stringify(name), problems.map(({ message }) => message).join('; '))
-  }
 }
 
 /** Loads tools from a module whose export `tools`, or default export, has them. Its URL changes with the file. */

@@ -15,6 +15,7 @@ import { ConfiguredCallers, guardOperations, loadAuth, mcpAddress, publishMetada
 import { sendBrowserHeaders } from './guards/browser-headers.js'
 import { CallerCounts } from './guards/caller-counts.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './guards/connections.js'
+import { inFile, placesOf, type Note } from './config/notes.js'
 import { readConfig, type HostConfig } from './config/read-config.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
 import { bodyLimitOf, limitRequests } from './guards/limits.js'
@@ -30,6 +31,7 @@ import { registerReadiness } from './routes/readiness.js'
 import { registerNotFound } from './routes/not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
 import { namesOf, refuseOthers, vacProtocols } from './vac-protocols.js'
+import { followTools } from './vac-tools.js'
 import { version } from './version.js'
 import { continueTasks } from './tasks/continue-tasks.js'
 import { forwardTo } from './tasks/forward-to.js'
@@ -71,6 +73,9 @@ export interface PolyvacHost {
 
 /** Longest part of a path, in UTF-16 units: longer than any name of a VAC, so that unknown names get their error. */
 const MAX_PARAM_LENGTH = 512
+
+/** Warnings about the configuration that are logged: some name what an MCP server has, which changes. */
+const MAX_WARNED = 200
 
 export { version }
 
@@ -128,7 +133,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   // the gateway needs it before the database is open
   const stateKey = givenKey ?? (isDatabase(settings.switches.tasks ?? {}) ? () => tasks?.stateKey?.() ?? ownKey : undefined)
   const approvals = forwardTo<ApprovalRecords>(async () => (await sharedTasks()).store.approvals!)
-  let assembly = await assemble(settings, parts)
+  let assembly = await inFile(config, async () => await assemble(settings, parts))
   let draining = false
   let protocols: readonly string[] = []
   let missing: ReturnType<typeof missingProtocols> = []
@@ -138,11 +143,17 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   /** Of a changed file that was refused. */
   let configProblems: readonly ConfigProblem[] = []
   let isRefused = false
+  // @keyed none: the values are warnings about the configuration
+  const warned = new Set<string>()
+  /** What has no effect, and what the lists of VACs name that no MCP server has. */
+  let noted: readonly ConfigProblem[] = []
+  let unknownTools: { readonly notes: readonly Note[], readonly problems: readonly ConfigProblem[] } = { notes: [], problems: [] }
   const counts = new CallerCounts(() => tasks?.store.counts, log)
   // @keyed none: the values are replaced configurations whose calls have not ended
   const retired = new Set<Promise<void>>()
   /** Answers with VACs that were replaced because a card has come. */
   let describedBefore = Promise.resolve()
+  let compareTools = (): void => {}
   /** Ends the reading of cards. */
   let cards = new AbortController()
   app.addHook('onClose', async () => {
@@ -154,7 +165,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   try {
     const opened = gateway = await openGateway(settings, config?.variables ?? [], log, { stateKey, signIn: signInOptions(givenKey), approvals })
     const withTools = (options: VacsOptions): VacsOptions => ({ ...options, ...toolAccess(opened), ...asksApprovals(options, opened) && { approvals } })
-    if (asksApprovals(assembly.vacsOptions, opened)) await openApprovals(sharedTasks, config)
+    if (asksApprovals(assembly.vacsOptions, opened)) await inFile(config, async () => await openApprovals(sharedTasks, config))
     const vacs = createVacs(withTools(assembly.vacsOptions))
     opened?.signIns.onSignedIn((owner, server) => {
       if (tasks === undefined) return
@@ -166,6 +177,12 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       await opened?.close()
     })
     app.addHook('onListen', async () => { followCards(vacs, withTools) })
+    noted = await warnOf(assembly.notes)
+    if (opened !== undefined) {
+      const stop = new AbortController()
+      app.addHook('preClose', async () => { stop.abort() })
+      compareTools = followTools(opened, () => [settings, assembly.tools], async notes => { unknownTools = { notes, problems: await warnOf(notes) } }, stop.signal)
+    }
     app.decorate('polyvac', {
       vacs,
       get config () { return config },
@@ -205,7 +222,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       gateway,
       missing: () => missing,
       authenticate,
-      configuration: () => [...configProblems, ...config?.warnings ?? []],
+      configuration: () => [...configProblems, ...config?.warnings ?? [], ...noted, ...unknownTools.problems],
+      unknownTools: () => [...new Set(unknownTools.notes.map(({ path: [, vac] }) => String(vac)))],
       isRefused: () => isRefused
     })
     const { prometheus, capture_content: capture = false } = settings.switches.telemetry ?? {}
@@ -249,6 +267,18 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     throw err
   }
 
+  /** Logs each note once, with its line where the configuration is in a file. Returns those with lines. */
+  async function warnOf (notes: readonly Note[]): Promise<readonly ConfigProblem[]> {
+    const problems = await placesOf(config, notes) ?? []
+    for (const [i, { path, message, hint }] of notes.entries()) {
+      if (warned.has(message) || warned.size >= MAX_WARNED) continue
+      warned.add(message)
+      const { file, line } = problems[i] ?? {}
+      log.warn(`${file === undefined ? path.join('.') : `${file}:${line}`}  ${message}${hint === undefined ? '' : ` (${hint})`}`)
+    }
+    return problems
+  }
+
   /** Opens the tasks at the first call. */
   function sharedTasks (): Promise<HostTasks> {
     openingTasks ??= openSharedTasks().catch((err: unknown) => {
@@ -281,7 +311,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     cards.abort()
     cards = new AbortController()
     const { agents } = assembly
-    agents?.follow(cards.signal, () => {
+    agents?.follow(cards.signal, log, () => {
       const before = vacs.replace(withTools(assembly.vacsOptions))
       describedBefore = Promise.all([describedBefore, before]).then(() => {})
     }).catch((err: unknown) => { log.error({ err }, 'the cards of agents are not read any more') })
@@ -299,7 +329,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     const { auth: nextAuth } = next.service
     // first: also where the rest fails, a credential that was removed ends
     if (nextAuth !== undefined) callers.applyRefused({ auth: nextAuth, isWhole: true, hashes: [] })
-    const nextAssembly = await assemble(nextSettings, parts, assembly)
+    const nextAssembly = await inFile(next, async () => await assemble(nextSettings, parts, assembly))
     const old = assembly
     let answered: Promise<void>
     try {
@@ -315,6 +345,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     ;[config, settings, assembly] = [next, nextSettings, nextAssembly]
     configProblems = []
     isRefused = false
+    noted = await warnOf(assembly.notes)
+    compareTools()
     // the old memories and interpreters are closed when the last answer that uses them has ended
     if (app.server.listening) followCards(vacs, withTools)
     const retiring = Promise.all([describedBefore, answered]).then(() => old.close(nextAssembly)).catch((err: unknown) => {

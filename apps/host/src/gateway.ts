@@ -47,17 +47,18 @@ const STATES = { starting: 'is starting', ready: 'is ready', waiting: 'waits for
 
 /** The problems of the servers, one line each, for people. */
 export function gatewayProblems (gateway: Gateway | undefined): Array<{ server: string, reason: string }> {
-  return (gateway?.status() ?? []).flatMap(({ name, state, error, missingEnv }) => {
+  return (gateway?.status() ?? []).flatMap(({ name, state, error, missingEnv, unknownTools = [] }) => {
     const missing = missingEnv === undefined ? undefined : `${missingEnv.join(', ')} ${missingEnv.length === 1 ? 'is' : 'are'} not set`
-    if (state === 'ready') return missing === undefined ? [] : [{ server: name, reason: missing }]
+    const reasons = [...missing === undefined ? [] : [missing], ...unknownTools]
+    if (state === 'ready') return reasons.length === 0 ? [] : [{ server: name, reason: reasons.join('; ') }]
     return [{ server: name, reason: [STATES[state], error ?? missing].filter(Boolean).join(': ') }]
   })
 }
 
 /** The same for strangers: a state and the code of its cause, and nothing that a server or the system wrote. */
 export function gatewayStates (gateway: Gateway | undefined): Array<{ server: string, reason: string }> {
-  return (gateway?.status() ?? []).flatMap(({ name, state, cause, missingEnv }) => {
-    const code = state === 'ready' && missingEnv !== undefined ? 'MISSING_VARIABLE' : cause
+  return (gateway?.status() ?? []).flatMap(({ name, state, cause, missingEnv, unknownTools }) => {
+    const code = state !== 'ready' ? cause : missingEnv !== undefined ? 'MISSING_VARIABLE' : unknownTools === undefined ? cause : 'UNKNOWN_TOOLS'
     if (state === 'ready' && code === undefined) return []
     return [{ server: name, reason: code === undefined ? STATES[state] : `${STATES[state]}: ${code}` }]
   })

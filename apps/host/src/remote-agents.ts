@@ -1,4 +1,4 @@
-import type { Interpreter, RemoteState, VacConfig, VacParts } from '@polyvac/core'
+import type { Interpreter, Log, RemoteState, VacConfig, VacParts } from '@polyvac/core'
 import { backoff } from '@polyvac/core/plugin'
 import type { Credential, RemoteAgent, RemoteAgents } from '@polyvac/a2a-client'
 import type { FastifyInstance } from 'fastify'
@@ -22,8 +22,11 @@ export interface HostAgents {
   entries (): Record<string, VacConfig>
   /** Why agents cannot be asked, or only by an old card: codes, and nothing that another server wrote. */
   problems (): Array<{ readonly name: string, readonly reason: string }>
-  /** Reads the cards until all are known, and calls `onChange` after each change. Resolves then, or with the signal. */
-  follow (signal: AbortSignal, onChange: () => void): Promise<void>
+  /**
+   * Reads the cards until all are known, and calls `onChange` after each change. Resolves then, or with the signal. The
+   * log gets each new problem, with the address.
+   */
+  follow (signal: AbortSignal, log: Log, onChange: () => void): Promise<void>
   close (): Promise<void>
 }
 
@@ -53,11 +56,20 @@ export async function openAgents (entries: readonly A2aAgentConfig[], folder: st
       if (problem === undefined) return ready ? [] : [{ name, reason: 'its card was not read yet' }]
       return [{ name, reason: ready ? `its card could not be read again, and the old one serves: ${problem}` : `it cannot be asked: ${problem}` }]
     }),
-    async follow (signal, onChange) {
+    async follow (signal, log, onChange) {
+      // @keyed none: the keys are names of agents of the configuration
+      const logged = new Map<string, string>()
       for (let tries = 1; !signal.aborted && complete.length > 0; tries++) {
         const before = JSON.stringify(agents.entries())
         await remote.load(signal)
         if (signal.aborted) return
+        for (const { name, problem } of remote.states()) {
+          if (problem === undefined || logged.get(name) === problem.code) continue
+          logged.set(name, problem.code)
+          const { code, message, cause: err } = problem
+          log.warn({ agent: name, url: shownUrl(entries.find(entry => entry.name === name)!.url), code, err },
+            code === 'REMOTE_AGENT_UNAVAILABLE' ? 'a remote agent does not answer; look whether it runs at this address, or correct `url` of its entry' : message)
+        }
         if (JSON.stringify(agents.entries()) !== before) onChange()
         if (remote.states().every(({ isReady }) => isReady)) return
         await delay(backoff(tries, RETRY), undefined, { signal, ref: false }).catch(() => {})
@@ -66,6 +78,12 @@ export async function openAgents (entries: readonly A2aAgentConfig[], folder: st
     close: async () => { await remote.close() }
   }
   return agents
+}
+
+/** An address without its query, which may have a secret. */
+export function shownUrl (url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
 }
 
 /** @throws A2A_AGENTS for entries of a program that those of a file could not have */

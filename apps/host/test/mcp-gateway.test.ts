@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { banner } from '../../polyvac/src/banner.js'
-import { createHost, parseConfig, type HostOptions } from '../src/index.js'
+import { createHost, parseConfig, readConfig, type HostOptions } from '../src/index.js'
 import { runPolyvac } from '../../../test/fixtures/command.js'
 import { until } from '../../../test/fixtures/until.js'
 
@@ -85,6 +85,47 @@ vac:
   t.match(ready.json(), { status: 'ready', reasons: [{ part: 'mcp.github', reason: 'has failed: MISSING_VARIABLE' }] }, 'a stranger reads no name of a variable')
   t.equal((await app.inject({ method: 'POST', url: '/vac/demo', payload: { user_input: 'x' } })).statusCode, 200)
   t.ok((await app.inject('/mcp/tools')).json().tools.length > 0)
+})
+
+test('names that a server does not have are a warning once, a reason of /ready, and have their line', async t => {
+  const lines: Array<{ msg: string, problems?: string[] }> = []
+  const stream = { write (line: string) { lines.push(JSON.parse(line)) } }
+  const folder = await mkdtemp(join(tmpdir(), 'polyvac-names-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const server = { ...published('filesystem', '.'), approve: ['reed_file', 'write_file', 'destructive'], deny: ['move_fil', 'edit_file'] }
+  await writeFile(join(folder, 'vac_config.yaml'), `kind: vacConfig
+service: { stream_interpreter: agent, tasks: { store: memory }, mcp_servers: [${JSON.stringify(server)}, { name: gone, url: "http://127.0.0.1:9/mcp" }] }
+vac:
+  wrong: { tools: [filesystem__read_text_file, filesystem__edit_file, gone__any], approve: [filesystem__writ_file] }
+  right: { tools: [filesystem], approve: [filesystem__write_file, gone__any] }
+`)
+  const config = await readConfig(join(folder, 'vac_config.yaml'))
+  const app = await createHost({ config, server: { logger: { level: 'warn', stream } } })
+  t.teardown(() => app.close())
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const ready = async () => (await app.inject('/ready')).json<{ reasons: Array<{ part: string, reason: string }>, configuration?: Array<{ line: number, message: string }> }>()
+  await until(async () => (await ready()).reasons.some(({ part }) => part === 'vac.wrong'), 'the lists are compared')
+  const { reasons, configuration } = await ready()
+  t.match(reasons.filter(({ part }) => part !== 'mcp.gone').sort((a, b) => a.part < b.part ? -1 : 1), [
+    { part: 'mcp.filesystem', reason: 'is ready: UNKNOWN_TOOLS' },
+    { part: 'vac.wrong', reason: 'its `tools` or `approve` name what its MCP servers do not have; the log has the names' }
+  ])
+  t.match(configuration, [
+    { line: 4, message: /^the MCP server "filesystem" has no tool "edit_file"; / },
+    { line: 4, message: /^the MCP server "filesystem" has no tool "writ_file"; did you mean "write_file"\?$/ }
+  ])
+  await app.polyvac.reload(config)
+  await app.polyvac.gateway!.get('filesystem').restart()
+  await until(() => app.polyvac.gateway!.get('filesystem').status().state === 'ready', 'the server is ready again')
+  await app.inject('/mcp/tools')
+  const warned = lines.map(({ msg, problems = [] }) => `${msg} ${problems.join(' ')}`).filter(line => /has no tool|that it does not have/.test(line))
+  t.match(warned.sort(), [
+    /vac_config\.yaml:4 {2}the MCP server "filesystem" has no tool "edit_file"/,
+    /vac_config\.yaml:4 {2}the MCP server "filesystem" has no tool "writ_file"/,
+    /names tools that it does not have `deny` names "move_fil", which is not a tool of the server; did you mean "move_file"\? `approve` names "reed_file", which is not a tool of the server; did you mean "read_file"\?$/
+  ])
+  t.equal(warned.length, 3)
+  t.match(await banner(app, config, 'http://host'), /server {3}filesystem {2}\(`deny` names "move_fil"[^)]*; `approve` names "reed_file"/)
 })
 
 test('variables that the configuration refers to reach only servers that name them', async t => {

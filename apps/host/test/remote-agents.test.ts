@@ -12,6 +12,7 @@ import { published } from '../../../packages/a2a-client/test/fixtures/published.
 import { questions } from '../../../test/probes/index.mjs'
 import { until } from '../../../test/fixtures/until.js'
 import '../../../test/fixtures/timeout.mjs'
+import { banner } from '../../polyvac/src/banner.js'
 import { createHost, parseConfig, type HostOptions } from '../src/index.js'
 
 const file = (agents: string, more = ''): string => `kind: vacConfig\nservice:\n  stream_interpreter: echo\n${more}  a2a_agents:\n${agents}vac: { demo: {} }\n`
@@ -207,6 +208,25 @@ test('misbehaving agents: a coded error each, never 500, and the other VACs answ
   const ready = await app.inject('/ready')
   t.equal(ready.statusCode, 200)
   t.match(ready.payload, /"a2a.no-url","reason":"it cannot be asked: REMOTE_AGENT_CARD"/)
+})
+
+test('the log and the banner name the address of an agent that does not answer, and callers do not read it', async t => {
+  const lines: Array<{ level: number, agent?: string, url?: string, code?: string, msg: string, err?: { message: string } }> = []
+  const stream = { write (line: string) { lines.push(JSON.parse(line)) } }
+  const config = parse(file('    - { name: dead, url: "http://127.0.0.1:9/agent?key=hidden-part" }\n'))
+  const app = await createHost({ config, tasks: { store: 'memory' }, server: { logger: { level: 'warn', stream } } })
+  t.teardown(() => app.close())
+  const answer = await ask(app, 'dead')
+  t.equal(answer.statusCode, 503)
+  t.notMatch(answer.payload, /127\.0\.0\.1|ECONNREFUSED/)
+  const remedy = 'a remote agent does not answer; look whether it runs at this address, or correct `url` of its entry'
+  const named = { agent: 'dead', url: 'http://127.0.0.1:9/agent', msg: remedy, err: { message: /ECONNREFUSED/ } }
+  t.match(lines[0], named, 'with the question')
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  await until(() => lines.some(({ code, msg }) => code === 'REMOTE_AGENT_UNAVAILABLE' && msg === remedy), 'the start reports it, too')
+  t.match(lines.find(({ code, msg }) => code === 'REMOTE_AGENT_UNAVAILABLE' && msg === remedy), named)
+  t.match(await banner(app, config, 'http://host'), /vac {6}dead {2}\(a2a, http:\/\/127\.0\.0\.1:9\/agent: it cannot be asked: REMOTE_AGENT_UNAVAILABLE\)/)
+  t.notMatch(JSON.stringify(lines), /hidden-part/)
 })
 
 test('an agent that closes in the middle is read on, and the answer is whole', async t => {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { HostConfig } from '@polyvac/host/command'
-import { exampleQuestion, gatewayProblems, questionBody, type Gateway } from '@polyvac/host/command'
+import { exampleQuestion, gatewayProblems, questionBody, shownUrl, type Gateway } from '@polyvac/host/command'
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { COMMAND_LINE } from './command-config.js'
@@ -20,7 +20,7 @@ export async function banner (app: FastifyInstance, config: HostConfig, url: str
   lines.push(['page', `${url}/   in a browser: what is served, and commands to paste`])
   if (protocols.includes('@polyvac/playground')) lines.push(['chat', `${url}/playground/   in a browser: ask, and see each protocol`])
   for (const { name, config: { interpreter, agent } } of vacs.list()) {
-    const about = [interpreter ?? agent ?? config.service.stream_interpreter, ...documents(assembly, name)].filter(Boolean)
+    const about = [interpreter ?? agent ?? config.service.stream_interpreter, ...documents(assembly, name), remoteProblem(assembly, config, name)].filter(Boolean)
     lines.push(['vac', `${name}${about.length === 0 ? '' : `  (${about.join(', ')})`}`])
     for (const text of leftOut(assembly, name)) lines.push(['', text])
   }
@@ -39,6 +39,13 @@ export async function banner (app: FastifyInstance, config: HostConfig, url: str
     for (const line of serverStates(gateway)) lines.push(['server', line])
   }
   return toPlainLines(`${lines.map(([label, text]) => `  ${label.padEnd(8)} ${toPlainText(text)}`).join('\n')}\n`)
+}
+
+/** Why an agent of another service cannot be asked, with its address. */
+function remoteProblem (assembly: FastifyInstance['polyvac']['assembly'], { service: { a2a_agents: agents } }: HostConfig, name: string): string | undefined {
+  const problem = assembly.agents?.problems().find(agent => agent.name === name)
+  const url = agents?.find(agent => agent.name === name)?.url
+  return problem === undefined || url === undefined ? undefined : `${shownUrl(url)}: ${problem.reason}`
 }
 
 /** The MCP servers and their states. */

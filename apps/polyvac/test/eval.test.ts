@@ -1,4 +1,4 @@
-import type { InterpreterExtra } from '@polyvac/core'
+import { defineTools, type InterpreterExtra } from '@polyvac/core'
 import { test } from 'tap'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -74,6 +74,51 @@ cases:
   t.match(xml, /<testsuites tests="3" failures="2" errors="1" time="[\d.]+">/)
   t.match(xml, /<testcase classname="tea" name="fail &lt;now&gt;" time="[\d.]+">\n {6}<error message="[^"<>]*the kettle is broken[^"<>]*">/)
   t.match(await run('vac: coffee\ncases: [{ question: "x?", expect: { contains: x } }]\n'), { code: 1, stdout: /^error .*\n.*coffee/ }, 'a VAC that is not there')
+})
+
+test('a call that waits for an approval counts, over each protocol', async t => {
+  const calls: unknown[] = []
+  const tool = (name: string) => ({ name, inputSchema: { type: 'object' }, handler: () => { calls.push(name); return '' } })
+  const app = await createHost({
+    config: parseConfig('kind: vacConfig\nvac: { tidy: { approve: [destructive] } }\n', 'vac_config.yaml'),
+    async * stream_interpreter (question: string, _name: string, _history: unknown, { tools }: InterpreterExtra) {
+      yield 'One moment.\n\nMay the tool "look" be called with this input?\n\n'
+      if (question !== 'Only talk') await tools[0]!.call({ path: question })
+      yield 'Done. (approval 0123456789012345678901)'
+    },
+    tools: defineTools([tool('delete_file')]),
+    enable_a2a_agent: true,
+    enable_mcp_server: true,
+    tasks: { store: 'memory' },
+    server: { logger: false, forceCloseConnections: true }
+  })
+  t.teardown(() => app.close())
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const cwd = await emptyFolder(t)
+  for (const protocol of ['direct', 'ai_sdk', 'ag_ui', 'a2a', 'mcp']) {
+    await writeFile(join(cwd, 'cases.yaml'), `vac: tidy\nprotocol: ${protocol}\ncases:\n  - { question: old.txt, expect: { calls: [delete_file] } }\n  - { question: Only talk, expect: { calls: [] } }\n`)
+    t.match(await runPolyvac(['eval', 'cases.yaml', '--url', url], cwd), { code: 0, stdout: /2 passed, 0 failed/ }, protocol)
+  }
+  t.strictSame(calls, [], 'none was called')
+})
+
+test('a VAC that is not there, and a service that is not, are named with the remedy', async t => {
+  const url = await service(t)
+  const cwd = await emptyFolder(t)
+  const closed = await createHost({ vacs: ['tee'], stream_interpreter: 'echo', server: { logger: false } })
+  const gone = await closed.listen({ host: '127.0.0.1', port: 0 })
+  await closed.close()
+  const run = async (protocol: string, address: string) => {
+    await writeFile(join(cwd, 'cases.yaml'), `vac: tee\nprotocol: ${protocol}\ncases: [{ question: "x?", expect: { contains: x } }]\n`)
+    return await runPolyvac(['eval', 'cases.yaml', '--url', address], cwd)
+  }
+  for (const protocol of ['direct', 'openai', 'responses', 'ai_sdk', 'ag_ui', 'a2a', 'mcp']) {
+    t.match(await run(protocol, url), { code: 1, stdout: /"(?:vac_stream_)?tee".*did you mean "(?:vac_stream_)?tea"\?/ }, protocol)
+    const { code, stdout } = await run(protocol, gone)
+    t.equal(code, 1)
+    t.match(stdout, /no service answers at http:\/\/127\.0\.0\.1:\d+\/: connect ECONNREFUSED 127\.0\.0\.1:\d+; start it with `polyvac start`, or name another one with --url/, protocol)
+    t.notMatch(stdout, /CORS/)
+  }
 })
 
 test('a model judges an answer with yes or no', async t => {

@@ -57,7 +57,7 @@ test('a configuration with MCP servers needs no VAC', async t => {
     await writeFile(join(folder, 'vac_config.yaml'), `kind: vacConfig\n${vac}service: { enable_a2a_agent: true, mcp_servers: ${servers} }\n`)
     const check = await runPolyvac(['check'], folder)
     t.equal(check.code, 0, check.stderr)
-    t.match(check.stdout, /: good; 1 MCP server: everything\n$/)
+    t.match(check.stdout, /: good; 1 MCP server: everything\nMCP servers are not started by this command: `polyvac tools` starts them, and lists their tools or names what fails\n$/)
   }
   const tools = await runPolyvac(['tools'], folder)
   t.equal(tools.code, 0)

@@ -1,10 +1,10 @@
-import { cleanText, deadlineSignal, unlessAborted } from '@polyvac/core/plugin'
+import { cleanText, deadlineSignal, LogGate, unlessAborted } from '@polyvac/core/plugin'
 import type { Interpreter } from '@polyvac/core'
 import { Credentials } from './auth/credentials.js'
 import { CardSource } from './card/card-source.js'
 import { CardVerifier, isWebAddress } from './card/signature.js'
 import { Connection } from './client/connection.js'
-import { RemoteAgentTimeoutError, RemoteAgentUnauthorizedError } from './errors.js'
+import { RemoteAgentTimeoutError, RemoteAgentUnauthorizedError, RemoteAgentUnavailableError } from './errors.js'
 import { AgentRequests } from './http/requests.js'
 import { askRemote } from './interpreter/ask-remote.js'
 import { callerError } from './interpreter/failures.js'
@@ -21,8 +21,8 @@ export interface RemoteAgentState {
   readonly name: string
   /** Whether its card was read and can be used. */
   readonly isReady: boolean
-  /** Why not, or why an old card serves. */
-  readonly problem?: { readonly code: string, readonly message: string } | undefined
+  /** Why not, or why an old card serves; `cause` is for the log, and may name addresses. */
+  readonly problem?: { readonly code: string, readonly message: string, readonly cause?: unknown } | undefined
   /** Of its card. */
   readonly title?: string | undefined
   readonly description?: string | undefined
@@ -82,6 +82,8 @@ function open (agent: RemoteAgent, { ownOrigins = [], resolve, tasks }: RemoteAg
   const source = new CardSource({
     name, url, requests, headers, extensions, version: protocol, verifier, ownOrigins: typeof ownOrigins === 'function' ? ownOrigins : () => ownOrigins
   })
+  // callers ask often, and read no address
+  const gate = new LogGate()
   const interpreter: Interpreter = async function * (question, _vac, history, extra) {
     const reason = (): Error => new RemoteAgentTimeoutError(name, timeoutMs / 1_000)
     const deadline = deadlineSignal(timeoutMs, extra.signal, { reason })
@@ -91,7 +93,11 @@ function open (agent: RemoteAgent, { ownOrigins = [], resolve, tasks }: RemoteAg
       return yield * askRemote({ name, skill, connection, tasks: tasks!, question, history, extra, signal: deadline.signal })
     } catch (err) {
       if (deadline.signal.aborted) throw deadline.signal.reason
-      throw callerError(name, err)
+      const error = callerError(name, err)
+      if (error instanceof RemoteAgentUnavailableError && gate.pass(name) !== undefined) {
+        extra.log.warn({ agent: name, url: url.origin + url.pathname, err: error.cause ?? error }, 'a remote agent does not answer; look whether it runs at this address, or correct `url` of its entry')
+      }
+      throw error
     } finally {
       deadline.end()
     }
@@ -101,11 +107,11 @@ function open (agent: RemoteAgent, { ownOrigins = [], resolve, tasks }: RemoteAg
 }
 
 function stateOf (name: string, { known, problem }: CardSource): RemoteAgentState {
-  const { code = 'REMOTE_AGENT_UNAVAILABLE', message = '' } = (problem ?? {}) as { code?: string, message?: string }
+  const { code = 'REMOTE_AGENT_UNAVAILABLE', message = '', cause } = (problem ?? {}) as { code?: string, message?: string, cause?: unknown }
   return {
     name,
     isReady: known !== undefined,
-    ...problem !== undefined && { problem: { code, message } },
+    ...problem !== undefined && { problem: { code, message, ...cause !== undefined && { cause } } },
     ...known !== undefined && {
       title: cleanText(known.card.name, MAX_TITLE_CHARS),
       description: cleanText(known.card.description, MAX_DESCRIPTION_CHARS),

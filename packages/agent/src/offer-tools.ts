@@ -1,5 +1,5 @@
 import type { FunctionTool, InterpreterExtra, ListedAgent, ToolCallResult } from '@polyvac/core'
-import { InvalidRequestError, isRecord, selectTools, toolName, type SelectedTool } from '@polyvac/core/plugin'
+import { CALL_TOOL, InvalidRequestError, isRecord, SEARCH_TOOLS, selectTools, toolName, type SelectedTool } from '@polyvac/core/plugin'
 import type { ToolSet } from 'ai'
 import { agentResult, agentTool } from './agent-tools.js'
 import { AWAITED, isAwaited, type AwaitedCall } from './awaited-calls.js'
@@ -18,6 +18,11 @@ export const MAX_TOOL_CALLS = 200
 
 export const ASK_USER = 'ask_user'
 export const SEARCH_DOCUMENTS = 'search_documents'
+
+/** The names that other tools of an agent cannot have, also those of the two that it has in place of many tools. */
+export function ownToolNames (hasMemory: boolean): readonly string[] {
+  return [ASK_USER, SEARCH_TOOLS, CALL_TOOL, ...hasMemory ? [SEARCH_DOCUMENTS] : []]
+}
 
 /** The tools of one answer. */
 export interface OfferedTools {
@@ -131,9 +136,11 @@ async function callTool ({ callTool, callAgent, signal, log }: InterpreterExtra,
   } catch (err) {
     signal.throwIfAborted()
     if (isAwaited(err)) throw err
-    log.warn({ tool: chosen.name, err }, 'a tool failed; the model gets the failure as its result')
-    const { message, expose, code } = err as { message?: string, expose?: boolean, code?: string }
-    return markedData(chosen.name, `The call failed: ${expose === true || code !== undefined ? message ?? code ?? '' : 'the tool has an error'}`)
+    const { message, expose, code } = (err ?? {}) as { message?: string, expose?: boolean, code?: string }
+    const isForModel = expose === true || code !== undefined
+    // any other error is a defect of the tool, so that a log without warnings has it, too
+    log[isForModel ? 'warn' : 'error']({ tool: chosen.name, err }, 'a tool failed; the model gets the failure as its result')
+    return markedData(chosen.name, `The call failed: ${isForModel ? message ?? code ?? '' : 'the tool has an error'}`)
   }
 }
 

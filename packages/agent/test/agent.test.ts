@@ -1,4 +1,5 @@
 import { createVacs, type ChatTurn, type Hit, type InterpreterChunk, type Memory } from '@polyvac/core'
+import { silentLog } from '@polyvac/core/plugin'
 import { test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
 import { ask } from '../../documents/test/fixtures/ask.js'
@@ -95,6 +96,18 @@ test('what a model does wrong is a result that it reads', async t => {
   t.equal(results.length, 3)
   t.match(results[2], /The call failed: there is no lava/)
   t.strictSame(stepsOf(chunks), ['tool_call', 'tool_result', 'tool_call', 'tool_result'], 'the calls that no server gets are steps, too')
+})
+
+test('what a handler throws is in the log, and only a message that is for the model reaches it', async t => {
+  const thrown: unknown[] = [new Error('the disk of Ada is full'), Object.assign(new Error('Sold out until May'), { expose: true }), undefined, 'a text']
+  const { vac, requests } = await fakeModel(t, [...thrown.map(() => ({ calls: [{ name: 'order', args: {} }] })), { says: 'I cannot.' }])
+  const order = { name: 'order', description: '', inputSchema: { type: 'object' }, call: async () => { throw thrown[lines.length] } }
+  const lines: unknown[] = []
+  const log = { ...silentLog, warn: (fields: object) => { lines.push(['warn', fields]) }, error: (fields: object) => { lines.push(['error', fields]) } }
+  await ask(agentInterpreter(), 'Order tea', { vac, tools: [order], log })
+  const results = requests.at(-1)!.messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content))
+  t.match(results, [/The call failed: the tool has an error/, /The call failed: Sold out until May/, /the tool has an error/, /the tool has an error/])
+  t.strictSame(lines, thrown.map((err, i) => [i === 1 ? 'warn' : 'error', { tool: 'order', err }]))
 })
 
 test('a model that only calls tools comes to an end', async t => {

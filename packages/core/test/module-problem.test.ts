@@ -37,7 +37,7 @@ test('an export that does not exist and an error while the module runs have thei
 
 test('an error that a function of Polyvac throws for a module has the place of its call', async t => {
   const files = { 'a.mjs': `import { defineTools } from '${import.meta.resolve('@polyvac/core')}'\nconst tools = []\ndefineTools([...tools, { name: 'two words' }])\n` }
-  t.match(await problemOf(t, files), /\na\.mjs:3:1 {2}a tool cannot be named "two words"/)
+  t.match(await problemOf(t, files), /\na\.mjs:3:1 {2}the entry 0 of the tools: a tool cannot be named "two words"/)
 })
 
 test('an error without a place keeps its first line', async t => {

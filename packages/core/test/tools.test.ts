@@ -135,8 +135,9 @@ test('the tools of a VAC are chosen by name, and a model gets a name for each', 
     'filez: there is no tool, MCP server or agent "filez"; did you mean "files"?',
     'files__wrote: the MCP server "files" has no tool "wrote"; did you mean "write"?',
     'vac:dogs: there is no other VAC "dogs"; did you mean "docs"?',
-    /^docs: there is no tool, MCP server or agent "docs"; there are: files, add, add\.more, vac:docs, vac:ü, shop$/
+    'docs: there is no tool, MCP server or agent "docs"; did you mean "vac:docs"?'
   ]])
+  t.match(names(['dcos', 'tea']), [[], ['dcos: there is no tool, MCP server or agent "dcos"; did you mean "vac:docs"?', /^tea: .*; there are: files, add, add\.more, vac:docs, vac:ü, shop$/]])
   t.strictSame(names(['mail', 'mail__send'], { servers: ['mail'] }), [[], []], 'a server that does not answer yet')
   t.strictSame(names(['shop', 'vac:docs'], { functions: [{ name: 'vac_docs' }, { name: 'shop' }] }), [['vac vac_docs'],
     ['shop: "shop" is a tool of the application and a remote agent; rename one of them']])

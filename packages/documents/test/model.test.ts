@@ -114,6 +114,8 @@ test('auto takes the first chat model that the server lists', async t => {
   t.teardown(() => { delete process.env['OPENAI_BASE_URL'] })
   const { final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, { vac: { model: 'auto' } })
   t.match(final.metadata, { mode: 'model', model: 'fake-model', usage: { prompt_tokens: 11, completion_tokens: 3, total_tokens: 14 } })
+  const empty = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, { vac: { model: 'auto', openai: { base_url: '', api_key: '' } } })
+  t.match(empty.final.metadata, { mode: 'model', model: 'fake-model' }, 'an empty value is one of a variable that is not set')
 })
 
 test('auto sends no key to a server that it finds on this machine', async t => {

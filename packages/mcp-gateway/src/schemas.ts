@@ -147,6 +147,7 @@ export const McpServerStatus = Type.Object({
   exitCode: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
   signal: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   missingEnv: Type.Optional(Type.Array(Type.String(), { description: 'variables that its entry names and the service does not have' })),
+  unknownTools: Type.Optional(Type.Array(Type.String(), { description: 'what `allow`, `deny` and `approve` of its entry name and it does not have' })),
   leftOutTools: Type.Optional(Type.Array(Type.Object({ tool: Type.String(), problem: Type.String() }), { description: 'tools that it lists and the gateway does not' })),
   toolsFingerprint: Type.Optional(Type.String({ description: 'of the tools that it offers, for `pin`' })),
   toolChanges: Type.Optional(Type.Array(Type.Object({ tool: Type.String(), change: Type.String({ description: 'added, changed or removed' }), at: Type.String() }), { description: 'the last changes of its tools, the newest first' })),

@@ -32,17 +32,40 @@ test('handlers have the types of their schemas, and their return values become r
 test('a return value that the output schema does not describe is an error', async t => {
   const tools = defineTools([
     { name: 'wrong', inputSchema: Type.Object({}), outputSchema: Type.Object({ sum: Type.Number() }), handler: () => ({ sum: 'three' }) },
-    { name: 'unknown', inputSchema: Type.Object({}), handler: () => ({ sum: 3 }) },
     { name: 'throws', inputSchema: Type.Object({}), handler: () => { throw new Error('no') } }
   ])
   await t.rejects(async () => await tools.call('wrong', {}, context), { message: /wrong returned a value that its outputSchema does not describe: value\/sum: must be number/ })
-  await t.rejects(async () => await tools.call('unknown', {}, context), { message: /neither text nor a result/ })
   await t.rejects(async () => await tools.call('throws', {}, context), { message: 'no' })
 })
 
-test('names that clients do not accept, or that occur twice, are refused', async t => {
+test('without an output schema a handler returns a text, a number, a boolean, plain data or nothing', async t => {
+  let returned: unknown
+  const tools = defineTools([{ name: 'give', inputSchema: Type.Object({}), handler: () => returned }])
+  const give = async (value: unknown) => {
+    returned = value
+    return await tools.call('give', {}, context)
+  }
+  const text = (text: string) => ({ content: [{ type: 'text', text }] })
+  for (const [value, shown] of [['x', 'x'], ['', ''], [0, '0'], [-1.5, '-1.5'], [false, 'false'], [3n, '3'], [undefined, ''], [null, '']] as const) {
+    t.strictSame(await give(value), text(shown), String(value))
+  }
+  const data = [{ sum: 3 }, [1, 'two'], [], {}, Object.assign(Object.create(null) as object, { a: 1 }), { title: 't', content: 'of a document' }]
+  for (const value of data) t.same(await give(value), { ...text(JSON.stringify(value)), structuredContent: value }, JSON.stringify(value))
+  t.strictSame(await give({ at: new Date(0), left: undefined }), { ...text('{"at":"1970-01-01T00:00:00.000Z"}'), structuredContent: { at: '1970-01-01T00:00:00.000Z' } })
+  for (const [value, what] of [[new Map(), 'an object of the class Map'], [new Date(), 'an object of the class Date'], [() => {}, 'a function'], [Symbol('s'), 'a symbol']] as const) {
+    await t.rejects(give(value), { message: `the tool give returned ${what}; return text, a plain object or a list, or a result with \`content\`` })
+  }
+  await t.rejects(give({ big: 1n }), { code: 'MCP_INVALID_RESULT' })
+  const ring: unknown[] = []
+  ring.push(ring)
+  await t.rejects(give(ring), { code: 'MCP_INVALID_RESULT' })
+})
+
+test('names that clients do not accept, or that occur twice, are refused with the place in the list', async t => {
   const tool = (name: string) => ({ name, inputSchema: Type.Object({}), handler: () => '' })
-  t.throws(() => defineTools([tool('a'), tool('a')]), { code: 'INVALID_TOOLS', message: /two tools are named "a"/ })
+  t.throws(() => defineTools([tool('a'), tool('a')]), { code: 'INVALID_TOOLS', message: /two tools are named "a", the entries 0 and 1 of the tools; rename one/ })
+  t.throws(() => defineTools([tool('a'), { inputSchema: Type.Object({}), handler: () => '' } as never]), { code: 'INVALID_TOOLS', message: /the entry 1 of the tools has no `name`; use 1 to 64/ })
+  for (const entry of [null, 'x', []]) t.throws(() => defineTools([entry as never]), { code: 'INVALID_TOOLS', message: /the entry 0 of the tools is not a tool; a tool is \{ name/ })
   for (const name of ['', 'two words', 'ä', 'x'.repeat(65)]) t.throws(() => defineTools([tool(name)]), { code: 'INVALID_TOOLS', message: /cannot be named/ })
   t.throws(() => defineTools([{ ...tool('a'), handler: 'x' as never }]), { code: 'INVALID_TOOLS', message: /no handler/ })
 })

@@ -20,6 +20,8 @@ export interface Condition {
   readonly missing: () => ReadonlyArray<{ readonly switch: string, readonly package: string }>
   /** Problems and warnings of the configuration file, for administrators. */
   readonly configuration?: (() => readonly ConfigProblem[]) | undefined
+  /** VACs whose lists name tools that their MCP servers do not have. */
+  readonly unknownTools?: (() => readonly string[]) | undefined
   /** Whether a changed configuration file was refused. */
   readonly isRefused?: (() => boolean) | undefined
   readonly authenticate?: Authenticate | undefined
@@ -60,6 +62,7 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
     }
     for (const { name, reason } of condition.assembly().agents?.problems() ?? []) reasons.push({ part: `a2a.${name}`, reason })
     for (const { server, reason } of gatewayStates(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
+    for (const vac of condition.unknownTools?.() ?? []) reasons.push({ part: `vac.${vac}`, reason: 'its `tools` or `approve` name what its MCP servers do not have; the log has the names' })
     for (const { switch: part, package: name } of condition.missing()) {
       reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })
     }

@@ -1,7 +1,6 @@
-import { ConfigError, type VacConfig, type VacsOptions } from '@polyvac/core'
-import { problemIn } from '@polyvac/core/plugin'
+import type { VacConfig, VacsOptions } from '@polyvac/core'
 import type { Gateway } from '@polyvac/mcp-gateway'
-import { readFile } from 'node:fs/promises'
+import { withNotes } from '../config/notes.js'
 import type { HostConfig } from '../config/read-config.js'
 import { ApprovalsError } from '../errors.js'
 
@@ -16,7 +15,7 @@ function asks (entry: Entry): boolean { return (entry?.approve?.length ?? 0) > 0
 
 /**
  * Opens the store of the tasks before the first question: approvals are in it.
- * @throws CONFIG_INVALID with the place of `approve` in the file, APPROVALS_WITHOUT_STORE without a file
+ * @throws APPROVALS_WITHOUT_STORE, with the place of `approve` in the file
  */
 export async function openApprovals (open: () => Promise<{ readonly store: { readonly approvals?: unknown } }>, config: HostConfig | undefined): Promise<void> {
   let reason: string
@@ -28,8 +27,7 @@ export async function openApprovals (open: () => Promise<{ readonly store: { rea
   }
   const error = new ApprovalsError(reason)
   const path = config === undefined ? undefined : placeOf(config)
-  const text = path === undefined ? undefined : await readFile(config!.file, 'utf8').catch(() => undefined)
-  throw text === undefined ? error : new ConfigError([problemIn(text, config!.file, path!, error.message)])
+  throw path === undefined ? error : withNotes(error, [{ path, message: error.message }])
 }
 
 /** The first `approve` of a file. */

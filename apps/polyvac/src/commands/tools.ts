@@ -16,8 +16,9 @@ export async function tools (args: Arguments, io: CommandIo): Promise<void> {
       : { items: (await gateway.get(server).list('tools')).map(item => ({ server, item })), unavailable: [] }
     if (args.json) io.stdout.write(`${toPlainLines(JSON.stringify(listed.items.map(({ server, item }) => ({ ...item, server })), null, 2))}\n`)
     else io.stdout.write(toPlainLines(lines(listed.items)))
-    for (const { name, toolsFingerprint, leftOutTools = [] } of gateway.status()) {
+    for (const { name, toolsFingerprint, leftOutTools = [], unknownTools = [] } of gateway.status()) {
       if (toolsFingerprint === undefined) continue
+      for (const problem of unknownTools) io.stderr.write(`${toPlainLines(`${name}: ${problem}`)}\n`)
       for (const { tool, problem } of leftOutTools) io.stderr.write(`${toPlainLines(`${name}: ${tool} is left out: ${problem}`)}\n`)
       io.stderr.write(`${toPlainLines(name)}: the fingerprint of its tools is ${toolsFingerprint}\n`)
     }

@@ -1,10 +1,10 @@
-import { ask, type ProtocolName, type Source } from '@polyvac/client'
+import { ask, UnreachableError, type ProtocolName, type Source } from '@polyvac/client'
 import type { VacConfig } from '@polyvac/core'
 import { JsonSchema } from '@polyvac/core/json-schema'
-import { beginning, deadlineSignal } from '@polyvac/core/plugin'
+import { askedTool, beginning, deadlineSignal } from '@polyvac/core/plugin'
 import { modelVac } from '@polyvac/host/command'
 import { ServiceError } from '../errors.js'
-import { parseJson, type HttpClient } from '../client/http-client.js'
+import { describeFailure, parseJson, type HttpClient } from '../client/http-client.js'
 import { MAX_ANSWER_MS } from '../client/service-speaker.js'
 import type { EvalCase, EvalFile, Expectation } from './eval-file.js'
 
@@ -45,7 +45,13 @@ export async function * evaluate (client: HttpClient, file: EvalFile, entry: Pic
       // what has no code is a defect of this command
       if (code === undefined && !limit.signal.aborted) throw err
       isError = true
-      problems = [limit.signal.aborted ? `no answer within ${MAX_ANSWER_MS / 1_000} s` : message]
+      problems = [
+        limit.signal.aborted
+          ? `no answer within ${MAX_ANSWER_MS / 1_000} s`
+          : err instanceof UnreachableError
+            ? `no service answers at ${client.base.href}: ${describeFailure(err.cause)}; start it with \`polyvac start\`, or name another one with --url`
+            : message
+      ]
     } finally {
       limit.end()
     }
@@ -69,12 +75,18 @@ async function replyOf ({ base, fetch }: HttpClient, protocol: ProtocolName, vac
     sources = update.sources ?? sources
     const { step, input, signIn } = update
     if (signIn !== undefined) throw new ServiceError(base.href, signIn.text)
-    if (step !== undefined && 'tool_call' in step) calls.push(step.tool_call.server === undefined ? step.tool_call.name : `${step.tool_call.server}__${step.tool_call.name}`)
+    if (step !== undefined && 'tool_call' in step) calls.push(nameOf(step.tool_call.name, step.tool_call.server))
     // a question of the agent is what it answers
-    if (input !== undefined && answer === '') answer = input.text
+    if (input === undefined) continue
+    if (answer === '') answer = input.text
+    // a call that waits for an approval is not a step yet
+    const waiting = askedTool(answer)
+    if (waiting !== undefined) calls.push(nameOf(waiting.tool, waiting.server))
   }
   return { answer, sources, calls }
 }
+
+const nameOf = (tool: string, server: string | undefined): string => server === undefined ? tool : `${server}__${tool}`
 
 /** What an answer lacks, without the judgement of a model. */
 export function problemsOf ({ answer, sources, calls }: Reply, { contains = [], cites = [], refuses, calls: wanted, schema }: Expectation): string[] {

@@ -16,7 +16,7 @@ test('the agent calls its function, and cites its documents', async () => {
     response.end(`${chunk({ delta })}${chunk({ delta: {}, finish_reason: role === 'tool' ? 'stop' : 'tool_calls' })}data: [DONE]\n\n`)
   })
   await new Promise(resolve => { model.listen(0, '127.0.0.1', resolve) })
-  Object.assign(process.env, { MODEL: 'm', OPENAI_BASE_URL: `http://127.0.0.1:${model.address().port}/v1` })
+  Object.assign(process.env, { MODEL_NAME: 'm', MODEL_URL: `http://127.0.0.1:${model.address().port}/v1` })
   const app = await createHost({ config: 'vac_config.yaml', tasks: { store: 'memory' }, server: { logger: false } })
   try {
     const response = await app.inject({ method: 'POST', url: '/vac/assistant', payload: { user_input: 'How long does green tea brew, and what do 200 g cost?' } })

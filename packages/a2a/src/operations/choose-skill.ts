@@ -1,5 +1,5 @@
 import {
-  findSkill, inputProblems, isRecord, nearestSkill, SKILLS, type ExposedVacs, type Skill
+  findSkill, inputProblems, isRecord, nearestSkill, quoteName, SKILLS, type ExposedVacs, type Skill
 } from '@polyvac/core/plugin'
 import { questionText } from '@polyvac/runs'
 import type { TaskPart } from '@polyvac/tasks'
@@ -27,7 +27,7 @@ export function chooseSkill (vacs: ExposedVacs, defaultVac: string | undefined, 
   if (skill === undefined || (tenant !== undefined && skill.vac.name !== tenant)) {
     const near = nearestSkill(tenant === undefined ? vacs.list() : [vacs.get(tenant)], name)
     const remedy = near === undefined ? 'the agent card lists them' : `did you mean ${JSON.stringify(near)}?`
-    refuseField(field, `is not a skill here; ${remedy}`)
+    refuseField(field, `names ${quoteName(name)}, which is not a skill here; ${remedy}`)
   }
   if (typed === undefined) {
     const inputName = skill.kind === 'memory' ? 'search_query' : 'query'

@@ -50,6 +50,16 @@ export function approvalText ({ id, tool, server, input }: ApprovalQuestion): st
   return `May the tool ${name}${of} be called with this input?\n\n${fence}json\n${json}\n${fence}\n\nReply yes or no. (approval ${id})`
 }
 
+const ASKED = /^May the tool ("(?:[^"\\\n]|\\.)+")(?: of ("(?:[^"\\\n]|\\.)+"))? be called with this input\?$/gm
+
+/** The tool that a text of `approvalText` asks about, also after other text; undefined for any other text. */
+export function askedTool (text: string): Pick<ApprovalQuestion, 'tool' | 'server'> | undefined {
+  const found = BY_ID.test(text.trimEnd()) ? [...text.matchAll(ASKED)].at(-1) : undefined
+  if (found === undefined) return undefined
+  const [, tool, server] = found
+  return { tool: JSON.parse(tool!) as string, ...server !== undefined && { server: JSON.parse(server) as string } }
+}
+
 function escaped (text: string): string {
   return [...Array(text.length).keys()].map(i => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')
 }

@@ -180,6 +180,7 @@ class Check implements FileCheck {
     }
     if (isTooLarge(value)) throw new ConfigError([this.problemAt(0, 1, 'the aliases of the file expand to too many values')])
     if (!isRecord(value)) return value
+    listSingleNames(value)
     const { service, ...others } = withoutAnchors(value)
     return { ...others, ...service !== undefined && { service: isRecord(service) ? withoutAnchors(service) : service } }
   }
@@ -308,8 +309,9 @@ class Check implements FileCheck {
       return this.#problemForKey(path.slice(0, -1), `${where} has no ${quoteName(key)}`, `add "${key}:"`)
     }
     const node = this.#nodeAt(path)
+    const meant = this.#writtenAt(this.#nodeAt([...path, 'vac'])) === undefined ? meantTool(error.value) : undefined
     return this.#problemFor(node ?? this.#keyNode(path),
-      `${path.join('.') || 'the file'}: ${lower(error.message)}, got ${this.#describe(node, error.value)}`)
+      `${path.join('.') || 'the file'}: ${lower(error.message)}, got ${this.#describe(node, error.value)}`, didYouMean(meant))
   }
 
   /** A value for messages; one from the environment may be a secret and is shown as its `${…}`. */
@@ -347,7 +349,11 @@ class Check implements FileCheck {
   }
 
   #nodeAt (path: Path): Node | undefined {
-    return nodeAt(this.#document, this.#aliases, path)
+    const node = nodeAt(this.#document, this.#aliases, path)
+    if (node !== undefined || typeof path.at(-1) !== 'number') return node
+    // a single name is a list of one, which the tree does not have
+    const whole = nodeAt(this.#document, this.#aliases, path.slice(0, -1))
+    return isScalar(whole) || isAlias(whole) ? whole : undefined
   }
 
   #keyNode (path: Path): Node | undefined {
@@ -379,6 +385,23 @@ function * errorsOf (schema: TSchema, value: unknown): Generator<ValueError> {
 
 const didYouMean = (near: string | undefined): string | undefined => near && `did you mean ${quoteName(near)}?`
 const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
+
+/** A single name in place of a list of tools becomes a list of one. */
+function listSingleNames ({ vac, service }: Readonly<Record<string, unknown>>): void {
+  const servers = isRecord(service) ? service.mcp_servers : undefined
+  for (const entries of [vac, servers]) {
+    for (const entry of isRecord(entries) || Array.isArray(entries) ? Object.values<unknown>(entries) : []) {
+      if (!isRecord(entry)) continue
+      for (const key of ['tools', 'approve']) if (typeof entry[key] === 'string') entry[key] = [entry[key]]
+    }
+  }
+}
+
+/** `vac: name`, a map of YAML, in place of the text `vac:name`. */
+function meantTool (value: unknown): string | undefined {
+  if (!isRecord(value) || Object.keys(value).length !== 1 || typeof value.vac !== 'string') return undefined
+  return VAC_PREFIX + value.vac
+}
 
 /** Leaves out the entries that are there for anchors, as in files of docker compose. */
 function withoutAnchors (value: Record<string, unknown>): Record<string, unknown> {

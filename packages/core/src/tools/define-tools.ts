@@ -1,5 +1,6 @@
 import { InvalidArgumentsError, InvalidToolsError } from '../basics/errors.js'
 import type { AbortSignalLike } from '../basics/light-abort.js'
+import { isRecord } from '../basics/is-record.js'
 import type { Log } from '../basics/log.js'
 import { MAX_TOOL_NAME } from '../basics/tool-name.js'
 import { wellFormed } from '../basics/well-formed.js'
@@ -35,8 +36,9 @@ export interface LocalTool<Input extends ToolSchema = ToolSchema, Context = Tool
   /** The value that the handler returns, for callers that read structured results. */
   readonly outputSchema?: ToolSchema | undefined
   /**
-   * Returns text, or the value that `outputSchema` describes, or a whole result with `content`. The text of a thrown
-   * error goes to the caller if the error has a `statusCode` below 500, and only to the log otherwise.
+   * Returns text, a number, a boolean, a plain object, a list or nothing; with `outputSchema` the value that it
+   * describes; or a whole result with `content`. The text of a thrown error goes to the caller if the error has
+   * `expose: true` or a `statusCode` below 500, and only to the log otherwise.
    */
   readonly handler: (args: Checked<Input>, context: Context) => unknown
 }
@@ -76,13 +78,18 @@ export function defineTools<Inputs extends readonly ToolSchema[] | []> (
 export function functionTools<Context> (tools: ReadonlyArray<LocalTool<ToolSchema, Context>>, contextOf: (context: FunctionContext) => Context): FunctionTools {
   if (!Array.isArray(tools)) throw new InvalidToolsError('defineTools needs a list of tools')
   const byName = new Map<string, Tool>()
-  for (const { handler, inputSchema, outputSchema, ...fields } of tools as typeof tools & readonly unknown[]) {
+  for (const [index, tool] of tools.entries()) {
+    if (!isRecord(tool as unknown)) throw new InvalidToolsError(`the entry ${index} of the tools is not a tool; a tool is { name, description, inputSchema, handler }`)
+    const { handler, inputSchema, outputSchema, ...fields } = tool
     const { name } = fields
+    const permitted = `use 1 to ${MAX_TOOL_NAME} letters, digits, "_", "-" or "."`
+    if (name === undefined) throw new InvalidToolsError(`the entry ${index} of the tools has no \`name\`; ${permitted}`)
     if (typeof name !== 'string' || !NAME.test(name) || name.length > MAX_TOOL_NAME) {
-      const permitted = `use 1 to ${MAX_TOOL_NAME} letters, digits, "_", "-" or "."`
-      throw new InvalidToolsError(`a tool cannot be named ${JSON.stringify(name)}; ${permitted}`)
+      throw new InvalidToolsError(`the entry ${index} of the tools: a tool cannot be named ${JSON.stringify(name)}; ${permitted}`)
     }
-    if (byName.has(name)) throw new InvalidToolsError(`two tools are named ${JSON.stringify(name)}; rename one`)
+    if (byName.has(name)) {
+      throw new InvalidToolsError(`two tools are named ${JSON.stringify(name)}, the entries ${[...byName.keys()].indexOf(name)} and ${index} of the tools; rename one`)
+    }
     if (typeof handler !== 'function') throw new InvalidToolsError(`the tool ${name} has no handler function`)
     const input = compileSchema(inputSchema, 'input', name)
     const output = outputSchema === undefined ? undefined : compileSchema(outputSchema, 'output', name)
@@ -140,8 +147,23 @@ async function toResult (outcome: unknown, { definition: { name }, output }: Too
     const text = typeof structuredContent === 'string' ? structuredContent : resultJson(name, structuredContent)
     return { content: [{ type: 'text', text }], structuredContent }
   }
-  if (typeof outcome === 'string') return { content: [{ type: 'text', text: outcome }] }
-  throw new TypeError(`the tool ${name} without an outputSchema returned neither text nor a result with \`content\``)
+  if (isPlain(outcome)) {
+    const text = resultJson(name, outcome)
+    return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as unknown }
+  }
+  const kind = typeof outcome
+  if (kind === 'function' || kind === 'symbol' || (kind === 'object' && outcome !== null)) {
+    const what = kind === 'object' ? `an object of the class ${String((outcome as { constructor?: { name?: unknown } }).constructor?.name)}` : `a ${kind}`
+    throw new TypeError(`the tool ${name} returned ${what}; return text, a plain object or a list, or a result with \`content\``)
+  }
+  return { content: [{ type: 'text', text: String(outcome ?? '') }] }
+}
+
+/** Whether JSON has the whole of an object: a Map or another class has more. */
+function isPlain (outcome: unknown): outcome is object {
+  if (typeof outcome !== 'object' || outcome === null) return false
+  const prototype: unknown = Object.getPrototypeOf(outcome)
+  return Array.isArray(outcome) || prototype === null || prototype === Object.prototype
 }
 
 function isResult (outcome: unknown): outcome is ToolCallResult<unknown> {

@@ -1,5 +1,5 @@
 import { serverToolName, toolName, VAC_PREFIX } from '../basics/tool-name.js'
-import { quoteName, suggestion } from '../basics/names.js'
+import { nearest, quoteName, suggestion } from '../basics/names.js'
 import type { ListedTool } from '../vac/tools.js'
 
 /** What there is to choose from. */
@@ -102,7 +102,9 @@ function find<Function extends { readonly name: string }> (entry: string, choice
     return `the MCP server ${quoteName(server)} has no tool ${quoteName(tool)}; ${suggestion(tool, tools.map(({ name }) => name), 'its tools')}`
   }
   const known = [...servers, ...functions.map(({ name }) => name), ...vacs.map(vac => VAC_PREFIX + vac), ...remote]
-  return `there is no tool, MCP server or agent ${quoteName(entry)}; ${suggestion(entry, known, 'there are')}`
+  // a list names a VAC with its prefix
+  const vac = vacs.includes(entry) ? entry : nearest(entry, known) === undefined ? nearest(entry, vacs) : undefined
+  return `there is no tool, MCP server or agent ${quoteName(entry)}; ${vac === undefined ? suggestion(entry, known, 'there are') : `did you mean ${quoteName(VAC_PREFIX + vac)}?`}`
 }
 
 function ofServer (tool: ListedTool): { readonly kind: 'server', readonly name: string, readonly tool: ListedTool } {

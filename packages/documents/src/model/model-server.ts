@@ -63,11 +63,12 @@ export async function findModel (vac: Pick<VacConfig, 'model' | 'openai'>, optio
   const { env } = process
   const { kind = 'text' } = options
   const named = vac.openai?.model ?? (vac.model === 'auto' || vac.model === 'extractive' ? undefined : vac.model)
-  const configured = vac.openai?.base_url ?? nonEmpty(env['OPENAI_BASE_URL'])
+  // an empty value is one of a variable that is not set
+  const configured = nonEmpty(vac.openai?.base_url) ?? nonEmpty(env['OPENAI_BASE_URL'])
   // servers of many models have names like these, too
   const made = configured === undefined && kind === 'text' ? providerOf(named) : undefined
   if (made !== undefined) return ofProvider(made.provider, made.model)
-  const apiKey = vac.openai?.api_key ?? nonEmpty(env['OPENAI_API_KEY'])
+  const apiKey = nonEmpty(vac.openai?.api_key) ?? nonEmpty(env['OPENAI_API_KEY'])
   const baseUrl = configured ?? (named !== undefined && apiKey !== undefined ? OPENAI : undefined)
   if (baseUrl !== undefined) {
     if (!/^https?:\/\//.test(baseUrl)) return { reason: 'base_url is not an http(s) URL' }

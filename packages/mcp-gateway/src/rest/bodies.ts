@@ -43,7 +43,7 @@ const ENTRY: { readonly [K in ListKind]: (entry: ServerItem) => object } = {
 const KEY = { tools: 'tools', resources: 'resources', templates: 'resourceTemplates', prompts: 'prompts' } as const
 
 /** A status without what the process of the server printed and how it ended: other callers share the server. */
-export function briefStatus ({ pid: _pid, exitCode: _exitCode, signal: _signal, missingEnv: _missing, error, cause, stderr: _stderr, ...status }: UpstreamStatus): UpstreamStatus {
+export function briefStatus ({ pid: _pid, exitCode: _exitCode, signal: _signal, missingEnv: _missing, unknownTools: _unknown, error, cause, stderr: _stderr, ...status }: UpstreamStatus): UpstreamStatus {
   return { ...status, cause, error: error === undefined || cause === undefined ? undefined : CAUSES[cause], stderr: [] }
 }
 

@@ -9,8 +9,8 @@ export interface ToolCatalogOptions {
   readonly schemas?: 'server' | 'model' | undefined
   /** Over HTTP from revision 2026-07-28 on: a tool with an invalid `x-mcp-header` is left out. */
   readonly hasHeaders?: boolean | undefined
-  /** Receives each new list and what was left out of it; returns the tools that are held back. */
-  readonly review: (items: readonly Item[], leftOut: readonly LeftOutTool[]) => readonly LeftOutTool[]
+  /** Receives each new list, what was left out of it, and all names; returns the tools that are held back. */
+  readonly review: (items: readonly Item[], leftOut: readonly LeftOutTool[], names: readonly string[]) => readonly LeftOutTool[]
   /** The input schemas of these tools can take too many steps to check. */
   readonly onExplosive?: ((tools: readonly string[]) => void) | undefined
 }
@@ -44,7 +44,7 @@ export class ToolCatalog {
       else if (parameters.length > 0) this.#headers.set(name, parameters)
       return problem === undefined
     })
-    this.#heldBack = new Map(review(usable, leftOut).map(({ tool, problem }) => [tool, problem]))
+    this.#heldBack = new Map(review(usable, leftOut, [...listed.map(({ name }) => String(name)), ...unread.map(({ tool }) => tool)]).map(({ tool, problem }) => [tool, problem]))
     const offered = this.#heldBack.size === 0 ? usable : usable.filter(({ name }) => !this.#heldBack.has(name as string))
     // arguments are checked against the schema of the server
     this.#byName = new Map(offered.map(item => [item.name as string, item]))

@@ -27,6 +27,8 @@ export interface UpstreamStatus {
   readonly exitCode?: number | null | undefined
   readonly signal?: string | null | undefined
   readonly missingEnv?: readonly string[] | undefined
+  /** What `allow`, `deny` and `approve` of its entry name and it does not have, each with the remedy. */
+  readonly unknownTools?: readonly string[] | undefined
   readonly leftOutTools?: readonly LeftOutTool[] | undefined
   /** Of the tools that it offers; `pin` accepts them by it. */
   readonly toolsFingerprint?: string | undefined

@@ -62,7 +62,7 @@ export class Supervisor {
   #running: Promise<void> | undefined
 
   /** @param listeners those of the entry that this one replaces */
-  constructor (config: NamedServer, options: UpstreamOptions, listeners = new ResourceSubscriptions(), toolChanges = new ToolChanges(config.name, config.pin, options.log)) {
+  constructor (config: NamedServer, options: UpstreamOptions, listeners = new ResourceSubscriptions(), toolChanges = new ToolChanges(config.name, config.pin, options.log, config)) {
     this.config = config
     this.options = options
     this.toolChanges = toolChanges
@@ -124,7 +124,7 @@ export class Supervisor {
 
   status (): UpstreamStatus {
     const ready = this.#state === 'ready'
-    const { leftOut, fingerprint, changes } = this.toolChanges
+    const { leftOut, fingerprint, changes, unknown } = this.toolChanges
     return {
       name: this.name,
       transport: this.config.url === undefined ? 'stdio' : 'http',
@@ -141,6 +141,7 @@ export class Supervisor {
       error: ready ? undefined : this.#problem,
       ...ready ? {} : { exitCode: this.#last.exitCode, signal: this.#last.signal },
       missingEnv: this.#connection?.missingEnv.length === 0 ? undefined : this.#connection?.missingEnv,
+      unknownTools: unknown.length === 0 ? undefined : unknown.slice(0, MAX_LEFT_OUT),
       leftOutTools: leftOut.length === 0 ? undefined : leftOut.slice(0, MAX_LEFT_OUT),
       toolsFingerprint: fingerprint,
       toolChanges: changes.length === 0 ? undefined : changes,

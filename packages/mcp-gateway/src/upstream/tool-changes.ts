@@ -1,4 +1,6 @@
 import type { Log } from '@polyvac/core'
+import { DESTRUCTIVE, quoteName, suggestion } from '@polyvac/core/plugin'
+import type { NamedServer } from '../config/server-config.js'
 import { fingerprintOf, hash } from '../protocol/fingerprint.js'
 import type { Item, LeftOutTool } from '../protocol/lists.js'
 
@@ -6,6 +8,8 @@ import type { Item, LeftOutTool } from '../protocol/lists.js'
 const MAX_CHANGES = 20
 /** Tools whose being left out is logged. */
 const MAX_REPORTED = 200
+/** The keys of an entry that name its tools. */
+const NAMING = ['allow', 'deny', 'approve'] as const
 
 export interface ToolChange { readonly tool: string, readonly change: 'added' | 'changed' | 'removed', readonly at: string }
 
@@ -18,6 +22,7 @@ export class ToolChanges {
   readonly #server: string
   readonly #pin: boolean | string
   readonly #log: Log
+  readonly #entry: Pick<NamedServer, typeof NAMING[number] | 'per_owner'>
   /** Fingerprints by tool: those of the last list. */
   #last: ReadonlyMap<string, string> | undefined
   /** The same of the list that was accepted. */
@@ -27,32 +32,49 @@ export class ToolChanges {
   changes: readonly ToolChange[] = []
   /** Tools of the last list that were left out. */
   leftOut: readonly LeftOutTool[] = []
+  /** Names in the entry that the last list does not have, each with the remedy: most are typing errors. */
+  unknown: readonly string[] = []
   // @keyed tool that a server listed, and why it is left out | holds: nothing more | whose: the server | bound:
   //   MAX_REPORTED; a name has at most MAX_NAME_CHARS | share: only the server: later ones are not logged | test:
   //   packages/mcp-gateway/test/hostile-lists.test.ts: hostile definitions are cleaned or left out with the reason,
   //   and hide no other tool
   readonly #reported = new Set<string>()
 
-  constructor (server: string, pin: boolean | string = false, log: Log) {
+  constructor (server: string, pin: boolean | string = false, log: Log, entry: Pick<NamedServer, typeof NAMING[number] | 'per_owner'> = {}) {
     this.#server = server
     this.#pin = pin
     this.#log = log
+    this.#entry = entry
   }
 
-  /** Compares a list with the last one; returns the tools that the pin holds back. */
-  readonly review = (items: readonly Item[], leftOut: readonly LeftOutTool[]): readonly LeftOutTool[] => {
+  /** Compares a list with the last one, and its names with those in the entry; returns the tools that are held back. */
+  readonly review = (items: readonly Item[], leftOut: readonly LeftOutTool[], names?: readonly string[]): readonly LeftOutTool[] => {
+    if (names !== undefined) this.#compareNames(names)
     const held = this.#heldBack(items)
     this.leftOut = [...held, ...leftOut]
     for (const { tool, problem } of this.leftOut.slice(0, MAX_CHANGES)) this.#report(tool, problem)
     return held
   }
 
-  /** Lists are read repeatedly: one warning for each tool. */
+  #compareNames (names: readonly string[]): void {
+    // owners may have different tools
+    if (this.#entry.per_owner === true) return
+    const known = new Set(names)
+    this.unknown = NAMING.flatMap(key => (this.#entry[key] ?? []).filter(name => !known.has(name) && !(key === 'approve' && name === DESTRUCTIVE))
+      .map(name => `\`${key}\` names ${quoteName(name)}, which is not a tool of the server; ${suggestion(name, names, 'its tools')}`))
+    const problems = this.unknown.slice(0, MAX_CHANGES).filter(problem => this.#isNew(problem))
+    if (problems.length > 0) this.#log.warn({ mcpServer: this.#server, problems }, 'the entry of an MCP server names tools that it does not have')
+  }
+
   #report (tool: string, problem: string): void {
-    const key = `${tool} ${problem}`
-    if (this.#reported.has(key) || this.#reported.size >= MAX_REPORTED) return
+    if (this.#isNew(`${tool} ${problem}`)) this.#log.warn({ mcpServer: this.#server, tool, problem }, 'a tool is left out')
+  }
+
+  /** Lists are read repeatedly: one warning for each tool. */
+  #isNew (key: string): boolean {
+    if (this.#reported.has(key) || this.#reported.size >= MAX_REPORTED) return false
     this.#reported.add(key)
-    this.#log.warn({ mcpServer: this.#server, tool, problem }, 'a tool is left out')
+    return true
   }
 
   #heldBack (items: readonly Item[]): LeftOutTool[] {
