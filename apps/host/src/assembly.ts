@@ -3,6 +3,7 @@ import {
   type VacParts, type VacsOptions
 } from '@polyvac/core'
 import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, within } from '@polyvac/core/plugin'
+import type { SignIn } from '@polyvac/a2a-client'
 import type { FolderMemory } from '@polyvac/documents'
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
@@ -40,6 +41,8 @@ type Options = Pick<HostOptions, 'watchDocuments' | 'onIndexing'> & {
   readonly ownPort: () => number | undefined
   /** The origins of this service. */
   readonly ownOrigins: () => readonly string[]
+  /** The tokens of owners for agents. */
+  readonly signIn: SignIn
 }
 
 /** Keys of a VAC that only an agent or an interpreter of the application reads. */
@@ -167,7 +170,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
     const { a2a_agents: entries } = settings.switches
     const agents = entries == null || entries.length === 0
       ? undefined
-      : await once(`remote agents ${createHash('sha256').update(JSON.stringify(entries)).digest('base64url')}`, async () => await openAgents(entries, settings.folder, options.ownOrigins))
+      : await once(`remote agents ${createHash('sha256').update(JSON.stringify(entries)).digest('base64url')}`, async () => await openAgents(entries, settings.folder, options))
     const parts = Object.create(null) as Record<string, VacParts>
     for (const [name, config] of Object.entries(settings.vacs)) parts[name] = await partsOf(name, config)
     return {

@@ -2,7 +2,7 @@ import { ConfigError, createVacs, type ApprovalRecords, type ConfigProblem, type
 import {
   boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
-import type { Gateway, SignInOptions, SignInStore } from '@polyvac/mcp-gateway'
+import type { Gateway, SignInOptions, SignIns, SignInStore } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -17,16 +17,16 @@ import { CallerCounts } from './guards/caller-counts.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './guards/connections.js'
 import { inFile, placesOf, type Note } from './config/notes.js'
 import { readConfig, type HostConfig } from './config/read-config.js'
-import { openGateway, serversOf, toolAccess } from './gateway.js'
+import { openGateway, openSignIns, serversOf, signInToServers, toolAccess } from './gateway.js'
 import { bodyLimitOf, limitRequests } from './guards/limits.js'
 import { registerHome } from './routes/front-page/routes.js'
 import { guardHost } from './guards/host-guard.js'
-import { HostOptionsError, UnknownVacNamesError } from './errors.js'
+import { AgentsError, HostOptionsError, UnknownVacNamesError } from './errors.js'
 import { HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
 import { measure, serveMetrics } from './telemetry/metrics.js'
 import { registerOpenApi } from './routes/openapi.js'
 import { isOn, loadPlugin, missingProtocols, registerProtocols } from './protocols.js'
-import { checkAgents, ownOrigins, vacNames } from './remote-agents.js'
+import { checkAgents, haveSignIns, ownOrigins, signInAgent, vacNames } from './remote-agents.js'
 import { registerReadiness } from './routes/readiness.js'
 import { registerNotFound } from './routes/not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
@@ -123,7 +123,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   const issuers = options.protectedResource === undefined ? authenticate?.scheme?.issuers : undefined
   const protectedResource = issuers === undefined ? options.protectedResource : { authorizationServers: issuers, resource: mcpAddress(settings.switches) }
   const ownPort = (): number | undefined => (app.server.address() as AddressInfo | null)?.port
-  const parts = { watchDocuments, onIndexing, log, ownPort, ownOrigins: () => ownOrigins(app, settings.switches.public_url) }
+  const parts = { watchDocuments, onIndexing, log, ownPort, ownOrigins: () => ownOrigins(app, settings.switches.public_url), signIn }
   const choices = vacProtocols(settings.switches)
   const vacProtocolNames = namesOf(choices)
   checkAgents(settings)
@@ -140,6 +140,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   let tasks: HostTasks | undefined
   let openingTasks: Promise<HostTasks> | undefined
   let gateway: Gateway | undefined
+  let signIns: SignIns | undefined
   /** Of a changed file that was refused. */
   let configProblems: readonly ConfigProblem[] = []
   let isRefused = false
@@ -167,7 +168,12 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     const withTools = (options: VacsOptions): VacsOptions => ({ ...options, ...toolAccess(opened), ...asksApprovals(options, opened) && { approvals } })
     if (asksApprovals(assembly.vacsOptions, opened)) await inFile(config, async () => await openApprovals(sharedTasks, config))
     const vacs = createVacs(withTools(assembly.vacsOptions))
-    opened?.signIns.onSignedIn((owner, server) => {
+    if (givenKey === undefined && (haveSignIns(settings) || signInToServers(settings))) {
+      log.warn('sign-ins of owners are kept in memory and end with this process; set POLYVAC_STATE_KEY or service.state_key to keep them, encrypted, with the tasks')
+    }
+    const only = opened === undefined && haveSignIns(settings) ? await openSignIns(log, signInOptions(givenKey)) : undefined
+    signIns = opened?.signIns ?? only?.signIns
+    signIns?.onSignedIn((owner, server) => {
       if (tasks === undefined) return
       continueTasks(tasks.store, owner, server).catch((err: unknown) => { log.warn({ err, owner, mcpServer: server }, 'tasks that wait for a sign-in do not continue') })
     })
@@ -257,6 +263,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       gateway,
       stateKey
     })
+    if (only !== undefined) await app.register(only.signInPlugin, { signIns: only.signIns, log, authenticate })
     // counts of callers are in the database, too
     if (limits !== undefined && isDatabase(settings.switches.tasks ?? {})) await sharedTasks()
     if (!protocols.includes('@polyvac/mcp-server')) publishMetadata(app, issuers, settings.switches.public_url)
@@ -300,10 +307,15 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     return tasks
   }
 
-  /** Sign-ins to MCP servers: in the store of the tasks, if the service has a key that outlasts its process. */
+  /** The token of an owner for an agent. */
+  async function signIn (...[owner, agent]: Parameters<SignIns['forAgent']>): ReturnType<SignIns['forAgent']> {
+    return await signIns!.forAgent(owner, agent)
+  }
+
+  /** Sign-ins of owners: in the store of the tasks, if the service has a key that outlasts its process. */
   function signInOptions (key: string | undefined): SignInOptions {
     const store = forwardTo<SignInStore>(async () => (await sharedTasks()).store.signIns!)
-    return { url: () => settings.switches.public_url || undefined, ...key !== undefined && { key, store } }
+    return { url: () => settings.switches.public_url || undefined, agents: name => signInAgent(settings, name), ...key !== undefined && { key, store } }
   }
 
   /** Reads the cards of agents, which nothing waits for, and shows in lists what they have. */
@@ -326,6 +338,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   async function reload (next: HostConfig, vacs: Vacs, withTools: (options: VacsOptions) => VacsOptions): Promise<void> {
     const nextSettings = toSettings(options, next)
     checkAgents(nextSettings)
+    if (signIns === undefined && haveSignIns(nextSettings)) throw new AgentsError('a2a_agents', 'the first `per_owner` adds the pages of the sign-in, and pages cannot come while the service listens; restart it')
     const { auth: nextAuth } = next.service
     // first: also where the rest fails, a credential that was removed ends
     if (nextAuth !== undefined) callers.applyRefused({ auth: nextAuth, isWhole: true, hashes: [] })

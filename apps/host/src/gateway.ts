@@ -1,8 +1,9 @@
 import type { ApprovalRecords, ToolAccess } from '@polyvac/core'
 import type { StateKey } from '@polyvac/core/plugin'
-import type { Gateway, McpServerConfig, SignInOptions } from '@polyvac/mcp-gateway'
+import type { Gateway, McpServerConfig, SignInOptions, SignIns } from '@polyvac/mcp-gateway'
 import type { FastifyBaseLogger } from 'fastify'
 import type { ServiceConfig } from './config/service-config.js'
+import { PackageMissingError } from './errors.js'
 import type { Settings } from './host-options.js'
 import { isOn, loadPlugin } from './protocols.js'
 
@@ -16,11 +17,27 @@ export async function openGateway ({ switches, folder }: Settings, variables: re
   more: { readonly readyWaitMs?: number, readonly stateKey?: StateKey | undefined, readonly signIn?: SignInOptions, readonly approvals?: ApprovalRecords } = {}): Promise<Gateway | undefined> {
   const { mcp_servers: servers, mcp_inherit_env: inheritEnv } = switches
   if (!isOn(servers)) return undefined
-  const module = await loadPlugin('@polyvac/mcp-gateway') as typeof import('@polyvac/mcp-gateway') | undefined
-  if (more.signIn?.key === undefined && Object.values(serversOf(servers)).some(server => (server as McpServerConfig).per_owner === true)) {
-    log.warn('sign-ins to MCP servers are kept in memory and end with this process; set POLYVAC_STATE_KEY or service.state_key to keep them, encrypted, with the tasks')
-  }
+  const module = await loadGateway()
   return module?.createGateway({ servers: serversOf(servers), inheritEnv, secretEnv: variables, folder, log, ...more })
+}
+
+/**
+ * The sign-ins of owners to agents, where there is no gateway with them.
+ * @throws PACKAGE_MISSING
+ */
+export async function openSignIns (log: FastifyBaseLogger, signIn: SignInOptions): Promise<{ readonly signIns: SignIns, readonly signInPlugin: GatewayModule['signInPlugin'] }> {
+  const module = await loadGateway()
+  if (module === undefined) throw new PackageMissingError('a2a_agents with per_owner', '@polyvac/mcp-gateway')
+  return { signIns: module.createGateway({ servers: [], log, signIn }).signIns, signInPlugin: module.signInPlugin }
+}
+
+type GatewayModule = typeof import('@polyvac/mcp-gateway')
+
+const loadGateway = async (): Promise<GatewayModule | undefined> => await loadPlugin('@polyvac/mcp-gateway') as GatewayModule | undefined
+
+/** Whether owners sign in to one of the servers. */
+export function signInToServers ({ switches: { mcp_servers: servers } }: Settings): boolean {
+  return Object.values(serversOf(servers)).some(server => (server as McpServerConfig).per_owner === true)
 }
 
 /** The list or map of servers; null is none. */

@@ -1,6 +1,7 @@
 import type { Interpreter, Log, RemoteState, VacConfig, VacParts } from '@polyvac/core'
 import { backoff } from '@polyvac/core/plugin'
-import type { Credential, RemoteAgent, RemoteAgents } from '@polyvac/a2a-client'
+import type { Credential, RemoteAgent, RemoteAgents, SignIn } from '@polyvac/a2a-client'
+import type { SignInAgent } from '@polyvac/mcp-gateway'
 import type { FastifyInstance } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -30,12 +31,16 @@ export interface HostAgents {
   close (): Promise<void>
 }
 
-/** @param folder that of the configuration, for paths in it. @throws A2A_AGENTS, PACKAGE_MISSING */
-export async function openAgents (entries: readonly A2aAgentConfig[], folder: string, ownOrigins: () => readonly string[]): Promise<HostAgents> {
+/**
+ * @param folder that of the configuration, for paths in it
+ * @param parts.signIn the tokens of owners, for entries with `per_owner`
+ * @throws A2A_AGENTS, PACKAGE_MISSING
+ */
+export async function openAgents (entries: readonly A2aAgentConfig[], folder: string, { ownOrigins, signIn }: { readonly ownOrigins: () => readonly string[], readonly signIn: SignIn }): Promise<HostAgents> {
   const module = await loadPlugin('@polyvac/a2a-client') as typeof import('@polyvac/a2a-client') | undefined
   if (module === undefined) throw new PackageMissingError('a2a_agents', '@polyvac/a2a-client')
   const complete = entries.filter(entry => unsetVariables(entry).length === 0)
-  const remote = module.remoteAgents({ agents: complete.map(entry => toAgent(entry, folder)), ownOrigins })
+  const remote = module.remoteAgents({ agents: complete.map(entry => toAgent(entry, folder)), ownOrigins, signIn })
   const states = (): Map<string, ReturnType<RemoteAgents['states']>[number]> => new Map(remote.states().map(state => [state.name, state]))
   const stateOf = (name: string): RemoteState => {
     const { isReady, problem, protocol } = states().get(name) ?? { isReady: false, problem: new AgentNotConfiguredError(name), protocol: undefined }
@@ -94,6 +99,20 @@ export function checkAgents ({ switches: { a2a_agents: entries }, vacs, serverNa
   throw new AgentsError([`a2a_agents.${index}`, ...path].join('.'), [message, hint].filter(Boolean).join('; '))
 }
 
+/** The agent of this name that owners sign in to. */
+export function signInAgent ({ switches: { a2a_agents: entries } }: Settings, name: string): SignInAgent | undefined {
+  const { url, auth = {} } = entries?.find(entry => entry.name === name) ?? {}
+  const [scheme, given] = Object.entries(auth).find(([, { per_owner: isOwned }]) => isOwned === true) ?? []
+  if (url === undefined || scheme === undefined) return undefined
+  const { client_id, client_secret, issuer, scope } = given!
+  return { url, scheme, oauth: { client_id, client_secret, issuer, scope } }
+}
+
+/** Whether owners sign in to one of the agents. */
+export function haveSignIns (settings: Settings): boolean {
+  return settings.switches.a2a_agents?.some(({ name }) => signInAgent(settings, name) !== undefined) === true
+}
+
 /** The names of the VACs, with those of agents of other services. */
 export function vacNames ({ vacs, switches: { a2a_agents: agents } }: Settings): string[] {
   return [...Object.keys(vacs), ...agents?.map(({ name }) => name) ?? []]
@@ -139,6 +158,7 @@ function toAgent ({ name, url, auth = {}, headers, timeout, skill, extensions, p
 
 /** One of the forms, which agentProblems checks. */
 function toCredential (given: NonNullable<A2aAgentConfig['auth']>[string], folder: string): Credential {
+  if (given.per_owner === true) return { perOwner: true }
   const { api_key: apiKey, token, username = '', password = '', client_id: clientId, client_secret: clientSecret = '', token_url: tokenUrl, scope } = given
   if (apiKey !== undefined) return { apiKey }
   if (token !== undefined) return { token }

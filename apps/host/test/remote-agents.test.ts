@@ -44,7 +44,7 @@ test('mistakes in a2a_agents are reported with their places and remedies', t => 
     ['6:15 service.a2a_agents.0.name: the tools of the MCP server "files" have such names | rename one of them'])
   t.match(problems(file('    - { name: a/b, url: "ftp://a" }\n')), [/^5:15 service\.a2a_agents\.0\.name: "a\/b" cannot be the name of a VAC/, /^5:25 service\.a2a_agents\.0\.url: expected an http\(s\) address$/])
   t.strictSame(problems(file('    - { name: a, url: "http://u:p@a" }\n')), ['5:23 service.a2a_agents.0.url: the address has a user name | use `auth:`'])
-  const form = 'api_key; token; username and password; client_id and client_secret; or cert and key'
+  const form = 'api_key; token; username and password; client_id and client_secret; cert and key; or per_owner'
   t.strictSame(problems(file('    - { name: a, url: "http://a", auth: { basic: { username: u } } }\n')),
     [`5:50 service.a2a_agents.0.auth.basic: expected one credential: ${form} | add "password:"`])
   t.strictSame(problems(file('    - { name: a, url: "http://a", auth: { key: { api_key: k, token: t } } }\n')), [`5:48 service.a2a_agents.0.auth.key: expected one credential: ${form}`])
@@ -274,6 +274,9 @@ test('a reload adds, changes and removes agents, and keeps the others', async t 
   t.equal((await ask(app, 'a')).statusCode, 404)
   t.match((await ask(app, 'b')).json(), { answer: 'You said: hello' })
   await until(() => app.polyvac.vacs.get('b').config.display_name === 'peer 0.3', 'its card is read')
+  const owned = parse(file(`    - { name: c, url: "${one.url}", auth: { login: { per_owner: true } } }\n`))
+  await t.rejects(app.polyvac.reload(owned), { code: 'A2A_AGENTS', message: /pages cannot come while the service listens; restart it/ })
+  t.match((await ask(app, 'b')).json(), { answer: 'You said: hello' })
 })
 
 test('`tools` of an agent without code: another VAC and a remote agent, with the rights of the caller', async t => {

@@ -1,5 +1,6 @@
 import type { Resolve } from '@polyvac/core/plugin'
 import type { Credential } from './auth/credentials.js'
+import type { SignIn } from './auth/owner-token.js'
 import { VERSIONS, type Version } from './card/agent-card.js'
 import { isWebAddress, keysProblem, VERIFICATIONS, type Jwk, type Verification } from './card/signature.js'
 import { RemoteAgentOptionsError } from './errors.js'
@@ -44,6 +45,8 @@ export interface RemoteAgentsOptions {
    * each card, for those that are known only once the service listens.
    */
   readonly ownOrigins?: readonly string[] | (() => readonly string[]) | undefined
+  /** Signs owners in to agents with `perOwner`: `gateway.signIns.forAgent` of `@polyvac/mcp-gateway`. */
+  readonly signIn?: SignIn | undefined
   /** Resolves names of hosts. Default: as the operating system does. */
   readonly resolve?: Resolve | undefined
 }
@@ -52,7 +55,7 @@ export const DEFAULT_TIMEOUT_MS = 3_600_000
 const MAX_TIMEOUT_MS = 24 * 3_600_000
 
 /** @throws REMOTE_AGENT_OPTIONS */
-export function checkAgents (agents: readonly RemoteAgent[]): void {
+export function checkAgents ({ agents, signIn }: RemoteAgentsOptions): void {
   const names = new Set<string>()
   for (const agent of agents) {
     const { name, url, auth = {}, timeoutMs = DEFAULT_TIMEOUT_MS, protocol, keys } = agent
@@ -72,6 +75,9 @@ export function checkAgents (agents: readonly RemoteAgent[]): void {
     const problem = keys === undefined || isPlace ? undefined : keysProblem(keys)
     if (problem !== undefined) refuse(`\`keys\`: ${problem}`)
     if (Object.values(auth).filter(credential => 'cert' in credential).length > 1) refuse('`auth` has two certificates, and a connection has one; leave one out')
+    const [owned, second] = Object.keys(auth).filter(scheme => 'perOwner' in auth[scheme]!)
+    if (second !== undefined) refuse('`auth` has two schemes with `perOwner`, and an owner signs in once; leave one out')
+    if (owned !== undefined && signIn === undefined) refuse(`\`auth.${owned}.perOwner\` needs the option \`signIn\``)
     for (const [scheme, credential] of Object.entries(auth)) {
       const { tokenUrl } = credential as { tokenUrl?: unknown }
       if (tokenUrl !== undefined && !URL.canParse(String(tokenUrl))) refuse(`\`auth.${scheme}.tokenUrl\` is not an address`)

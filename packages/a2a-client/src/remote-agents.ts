@@ -1,6 +1,7 @@
 import { cleanText, deadlineSignal, LogGate, unlessAborted } from '@polyvac/core/plugin'
 import type { Interpreter } from '@polyvac/core'
 import { Credentials } from './auth/credentials.js'
+import { OwnerToken, type SignIn } from './auth/owner-token.js'
 import { CardSource } from './card/card-source.js'
 import { CardVerifier, isWebAddress } from './card/signature.js'
 import { Connection } from './client/connection.js'
@@ -50,7 +51,7 @@ export interface RemoteAgents {
  * const vacs = createVacs({ vacs: ['weather'], streamInterpreter: remote.interpreters.weather })
  */
 export function remoteAgents (options: RemoteAgentsOptions): RemoteAgents {
-  checkAgents(options.agents)
+  checkAgents(options)
   const tasks = options.tasks ?? processTasks()
   const agents = options.agents.map(agent => open(agent, { ...options, tasks }))
   return {
@@ -68,7 +69,7 @@ interface Opened {
   readonly interpreter: Interpreter
 }
 
-function open (agent: RemoteAgent, { ownOrigins = [], resolve, tasks }: RemoteAgentsOptions & Required<Pick<RemoteAgentsOptions, 'tasks'>>): Opened {
+function open (agent: RemoteAgent, { ownOrigins = [], resolve, signIn = noSignIn, tasks }: RemoteAgentsOptions & Required<Pick<RemoteAgentsOptions, 'tasks'>>): Opened {
   const { name, auth = {}, headers = {}, extensions = [], timeoutMs = DEFAULT_TIMEOUT_MS, skill, protocol, keys } = agent
   const url = new URL(agent.url)
   const tokenUrls = Object.values(auth).flatMap(credential => 'tokenUrl' in credential && credential.tokenUrl !== undefined ? [new URL(credential.tokenUrl)] : [])
@@ -87,9 +88,10 @@ function open (agent: RemoteAgent, { ownOrigins = [], resolve, tasks }: RemoteAg
   const interpreter: Interpreter = async function * (question, _vac, history, extra) {
     const reason = (): Error => new RemoteAgentTimeoutError(name, timeoutMs / 1_000)
     const deadline = deadlineSignal(timeoutMs, extra.signal, { reason })
+    const owner = new OwnerToken({ name, url: url.href, owner: extra.principal?.owner ?? '', signIn })
     try {
       const usable = await source.get(deadline.signal)
-      const connection = new Connection(usable, { requests, credentials, headers, extensions, origin: url.origin })
+      const connection = new Connection(usable, { requests, credentials, owner, headers, extensions, origin: url.origin })
       return yield * askRemote({ name, skill, connection, tasks: tasks!, question, history, extra, signal: deadline.signal })
     } catch (err) {
       if (deadline.signal.aborted) throw deadline.signal.reason
@@ -100,11 +102,15 @@ function open (agent: RemoteAgent, { ownOrigins = [], resolve, tasks }: RemoteAg
       throw error
     } finally {
       deadline.end()
+      await owner.close()
     }
   }
   interpreter.takes = ['images', 'audio', 'files']
   return { name, source, requests, interpreter }
 }
+
+/** For entries without `perOwner`: the others are refused without a sign-in. */
+const noSignIn: SignIn = async () => { throw new Error('no owner signs in') }
 
 function stateOf (name: string, { known, problem }: CardSource): RemoteAgentState {
   const { code = 'REMOTE_AGENT_UNAVAILABLE', message = '', cause } = (problem ?? {}) as { code?: string, message?: string, cause?: unknown }

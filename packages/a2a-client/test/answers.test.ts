@@ -174,7 +174,7 @@ test('an answer that is not done in the time of its entry is canceled', async t 
   const raw = await rawAgent(t, ({ id, method }, response) => method === 'CancelTask'
     ? json(response, 200, { jsonrpc: '2.0', id, result: task('TASK_STATE_CANCELED').task })
     : stream(response, id, [task(WORKING)], false))
-  await t.rejects(open(t, raw.origin, { timeoutMs: 300 }).vac.ask({ question: 'hi' }), { code: 'REMOTE_AGENT_TIMEOUT', statusCode: 504 })
+  await t.rejects(open(t, raw.origin, { timeoutMs: 3_000 }).vac.ask({ question: 'hi' }), { code: 'REMOTE_AGENT_TIMEOUT', statusCode: 504 })
   await until(() => raw.calls().some(({ method }) => method === 'CancelTask'), 'the task is canceled')
 })
 

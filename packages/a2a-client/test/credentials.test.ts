@@ -91,6 +91,16 @@ test('a refusal is tried once more with another token; a key, and 403, are not t
   t.equal(key.asked().length, 1)
 })
 
+test('`perOwner` needs the tokens of owners, for one scheme', async t => {
+  const perOwner = { perOwner: true } as const
+  t.throws(() => open(t, 'http://127.0.0.1:9', { auth: { o: perOwner } }), { code: 'REMOTE_AGENT_OPTIONS', message: /`auth\.o\.perOwner` needs the option `signIn`/ })
+  const signIn = async (): Promise<never> => { throw new Error('must not be called') }
+  t.throws(() => open(t, 'http://127.0.0.1:9', { auth: { o: perOwner, p: perOwner } }, { signIn }), { code: 'REMOTE_AGENT_OPTIONS', message: /two schemes with `perOwner`/ })
+  const key = await guarded(t, () => ({ securitySchemes: { k: { httpAuthSecurityScheme: { scheme: 'Bearer' } } }, ...needs('k') }))
+  await t.rejects(open(t, key.origin, { auth: { k: perOwner } }, { signIn }).vac.ask({ question: 'hi' }), { code: 'REMOTE_AGENT_UNAUTHORIZED', message: /the scheme k has no sign-in for owners/ })
+  t.strictSame(key.asked(), [])
+})
+
 test('a card cannot send the secret to another origin; the entry can', async t => {
   const thief = await guarded(t, () => ({}))
   const oauth = (): Json => ({ securitySchemes: { o: { oauth2SecurityScheme: { flows: { clientCredentials: { tokenUrl: `${thief.origin}/token`, scopes: {} } } } } }, ...needs('o') })

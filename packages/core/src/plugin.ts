@@ -62,6 +62,7 @@ export { OWNER_SHARE, ownerShare, OwnerSlots, setOwnerShare, shareOf } from './l
 export { LogGate } from './basics/log-gate.js'
 export { OpenStreams } from './http/open-streams.js'
 export { problemsOf, InvalidRequestError, NOT_BLANK } from './http/validation.js'
+export { signInRequest } from './interpreter/failure.js'
 export { failureOf, logFailure, retryAfter, unsupportedType, type Failure } from './http/error-body.js'
 export { HIDDEN, describeRoutes, labelRoutes, openApiSchema, protocolOf, refuseOtherMethods, RouteTable } from './http/plugin-routes.js'
 export { errorHandler, passErrors, setRetryAfter } from './http/app-responses.js'

@@ -53,12 +53,12 @@ export const ServerBusyError = createError<[string, number]>('MCP_SERVER_BUSY', 
 export const ProcessesUsedError = createError<[string, string]>('MCP_PROCESSES_USED',
   'the MCP server %s has %s in use; try again when one has ended, or raise `max_processes` of its entry', 503, { expose: true })
 
-/** The caller has to sign in to the server first. Arguments: server, the address to open. */
+/** The caller has to sign in to the server or agent first. Arguments: which, the address to open. */
 export const SignInRequiredError = createError<[string, string]>('MCP_SIGN_IN_REQUIRED',
-  'the MCP server %s needs a sign-in of this caller: open %s in a browser, then call again', 401)
+  '%s needs a sign-in of this caller: open %s in a browser, then call again', 401)
 
-/** A sign-in cannot begin, or its token cannot be renewed. Arguments: server, why. */
-export const SignInFailedError = createError<[string, string]>('MCP_SIGN_IN_FAILED', 'signing in to the MCP server %s failed: %s', 500, { expose: true })
+/** A sign-in cannot begin, or its token cannot be renewed. Arguments: the server or agent, why. */
+export const SignInFailedError = createError<[string, string]>('MCP_SIGN_IN_FAILED', 'signing in to %s failed: %s', 500, { expose: true })
 
 /** A page of the sign-in cannot be opened. Argument: why. */
 export const SignInRefusedError = createError<[string]>('MCP_SIGN_IN_REFUSED', 'this sign-in cannot continue: %s; call the tool again for another address', 400)

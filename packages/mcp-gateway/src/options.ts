@@ -46,7 +46,10 @@ export interface GatewayOptions {
    * each use.
    */
   readonly stateKey?: Buffer | string | (() => Buffer | string) | undefined
-  /** Sign-ins of owners to servers with `per_owner`: where tokens are kept, their key, and the address for browsers. */
+  /**
+   * Sign-ins of owners to servers with `per_owner`, and to agents: where tokens are kept, their key, and the address
+   * for browsers.
+   */
   readonly signIn?: SignInOptions | undefined
   /** Where approvals are kept: `approvals` of a task store. Servers with `approve` need it. */
   readonly approvals?: ApprovalRecords | undefined

@@ -5,6 +5,20 @@ export interface SignInStore {
   replace (owner: string, server: string, before: string | undefined, after: string | undefined): Promise<boolean>
 }
 
+/** An agent of another service that owners sign in to. */
+export interface SignInAgent {
+  readonly url: string
+  /** The scheme of its card. */
+  readonly scheme: string
+  /** Who the service is there, and what it asks for; endpoints without an `issuer` have the origin of `url`. */
+  readonly oauth?: {
+    readonly client_id?: string | undefined
+    readonly client_secret?: string | undefined
+    readonly issuer?: string | undefined
+    readonly scope?: string | undefined
+  } | undefined
+}
+
 export interface SignInOptions {
   /** Where tokens are kept, encrypted. Default: memory; they end with the process. */
   readonly store?: SignInStore | undefined
@@ -21,4 +35,6 @@ export interface SignInOptions {
    * address: a document with the redirect URIs of several servers lets one of them receive the codes of the others.
    */
   readonly clientDocument?: ((server: string) => string) | undefined
+  /** The agents that owners sign in to with `signIns.forAgent`, by their names, which no server has. */
+  readonly agents?: ((name: string) => SignInAgent | undefined) | undefined
 }

@@ -104,7 +104,7 @@ test('one browser completes the sign-ins of two owners, each with its own cookie
 
   const url = await asked(one, 'carol')
   const late = await atCallback(url, 'carol')
-  await new SignInRecords(store, new SealedTexts(KEY)).change('carol', 'mail', before => ({ ...before, pending: { ...before.pending!, until: Date.now() - 1 } }))
+  await new SignInRecords(store, new SealedTexts(KEY)).change('carol', { name: 'mail' }, before => ({ ...before, pending: { ...before.pending!, until: Date.now() - 1 } }))
   for (const { status, text } of [await browser.open(url), await browser.open(url, { method: 'POST', body: new URLSearchParams() }), await late.browser.open(late.callback)]) {
     t.match([status, text], [400, /has expired/])
   }
@@ -175,7 +175,7 @@ test('a client of earlier versions, with the callback of all servers, refreshes 
   t.match(await one.signIn('alice'), { status: 200 })
   t.equal(textOf(await one.call('alice')), 'alice')
   // as they were stored: the address of the sign-in had the state, and the record the verifier
-  await records.change('alice', 'mail', before => ({ ...before, redirectUri: `${one.base}${CALLBACK}` }))
+  await records.change('alice', { name: 'mail' }, before => ({ ...before, redirectUri: `${one.base}${CALLBACK}` }))
   upstream.refused.add(upstream.seen.at(-1)!.replace('Bearer ', ''))
   t.equal(textOf(await one.call('alice')), 'alice', 'its refresh token holds')
 
@@ -184,7 +184,7 @@ test('a client of earlier versions, with the callback of all servers, refreshes 
   const url = await asked(one, 'bob')
   t.equal(registrations(), before + 1)
   const old = { id: 'old', url: `${as.base}/auth?state=old`, verifier: 'v'.repeat(43), scope: undefined, wanted: undefined, until: Date.now() + 600_000 }
-  await records.change('bob', 'mail', ({ client, issuer }): SignIn => ({ client, issuer, redirectUri: `${one.base}${CALLBACK}`, pending: old }))
+  await records.change('bob', { name: 'mail' }, ({ client, issuer }): SignIn => ({ client, issuer, redirectUri: `${one.base}${CALLBACK}`, pending: old }))
   t.match(await new Browser().open(url), { status: 400, text: /replaced/ })
   t.match(await one.signIn('bob'), { status: 200 })
   t.equal(registrations(), before + 2, 'the client with the redirect URI of the server')
@@ -198,4 +198,17 @@ test('a metadata document has the redirect URI of one server, also of one that d
     t.match(await (await fetch(`${one.base}/mcp/sign-in/client/${server}`)).json(), { client_id: `${one.base}/mcp/sign-in/client/${server}`, redirect_uris: [`${one.base}${CALLBACK}/${server}`] })
   }
   for (const server of ['x'.repeat(65), 'a%20b', '%3Cscript%3E']) t.equal((await fetch(`${one.base}/mcp/sign-in/client/${server}`)).status, 400, server)
+})
+
+test('a record of a server is none of an agent with its name, nor that of an agent one for another origin', async t => {
+  const records = new SignInRecords(memoryStore(), new SealedTexts(KEY))
+  const server = { name: 'mail', url: 'https://a.example' }
+  const agent = { ...server, agent: { scheme: 'login' } }
+  const elsewhere = { ...agent, url: 'https://b.example' }
+  for (const [kept, others] of [[server, [agent, elsewhere]], [agent, [server, elsewhere]]] as const) {
+    await records.change('alice', kept, () => ({ token: 'T' }))
+    t.equal((await records.get('alice', { ...kept, url: `${kept.url}/other/path` })).token, 'T')
+    for (const other of others) t.strictSame(await records.get('alice', other), {})
+    t.strictSame(await records.get('bob', kept), {})
+  }
 })

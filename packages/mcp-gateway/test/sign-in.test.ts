@@ -116,13 +116,13 @@ test('a refresh of another replica whose clock is ahead is waited for', async t 
   }
   const records = new SignInRecords(kept, new SealedTexts(KEY))
   // it took its lease of 15 s now, by a clock that is a second ahead
-  await records.change('alice', 'mail', before => ({ ...before, refreshingUntil: Date.now() + 16_000 }))
+  await records.change('alice', { name: 'mail' }, before => ({ ...before, refreshingUntil: Date.now() + 16_000 }))
   upstream.refused.add(tokens[0]!)
   const before = grantsOf(as)
   reads = 0
   const answer = services[0]!.call('alice')
   await until(() => reads > 4, 'it looks for the new token again and again')
-  await records.change('alice', 'mail', before => ({ ...before, token: tokens[1] }))
+  await records.change('alice', { name: 'mail' }, before => ({ ...before, token: tokens[1] }))
   t.equal(textOf(await answer), 'alice')
   t.equal(grantsOf(as), before)
 })

@@ -8,14 +8,16 @@ const Credential = Type.Object({
   token: secret('bearer token'),
   username: secret('name for HTTP basic authentication'),
   password: secret('its password'),
-  client_id: secret('client of OAuth 2.0 client credentials'),
+  per_owner: Type.Optional(Type.Literal(true, { description: 'each owner signs in, by the authorization code flow of OAuth 2.0 or OpenID Connect' })),
+  client_id: secret('client of OAuth 2.0 client credentials; with `per_owner` a registered client'),
   client_secret: secret('its secret'),
   token_url: Type.Optional(Type.String({ minLength: 1, description: 'token endpoint of the client credentials; default: that of the card, at the origin of `url`' })),
-  scope: Type.Optional(Type.String({ minLength: 1, description: 'scope of the client credentials; default: those of the card' })),
+  issuer: Type.Optional(Type.String({ minLength: 1, description: 'https address of the authorization server of `per_owner`; default: the origin of `url`' })),
+  scope: Type.Optional(Type.String({ minLength: 1, description: 'scope of the tokens; default: those of the card' })),
   cert: secret('certificate for mutual TLS, as PEM or the path of a file with it'),
   key: secret('its private key, likewise'),
   ca: secret('certificates to trust besides those of Node.js, likewise')
-}, { additionalProperties: false, description: 'api_key; token; username and password; client_id and client_secret; or cert and key' })
+}, { additionalProperties: false, description: 'api_key; token; username and password; client_id and client_secret; cert and key; or per_owner' })
 
 /** What is needed together, and what goes with it. */
 const FORMS: ReadonlyArray<{ readonly needs: readonly string[], readonly takes?: readonly string[] }> = [
@@ -23,7 +25,8 @@ const FORMS: ReadonlyArray<{ readonly needs: readonly string[], readonly takes?:
   { needs: ['token'] },
   { needs: ['username', 'password'] },
   { needs: ['client_id', 'client_secret'], takes: ['token_url', 'scope'] },
-  { needs: ['cert', 'key'], takes: ['ca'] }
+  { needs: ['cert', 'key'], takes: ['ca'] },
+  { needs: ['per_owner'], takes: ['client_id', 'client_secret', 'issuer', 'scope'] }
 ]
 
 /** One agent of another service that answers over A2A: a VAC here. */
@@ -84,11 +87,15 @@ export function agentProblems (entries: readonly unknown[], { vacs, servers }: {
     if (keys === undefined && (verify === 'require' || verify === 'if-present')) report(['verify'], 'there are no keys to verify signatures with', 'add "keys:"')
     const [, second] = Object.entries(isRecord(auth) ? auth : {}).filter(([, credential]) => isRecord(credential) && 'cert' in credential)
     if (second !== undefined) report(['auth', second[0]], 'a connection has one certificate', 'leave one of them out')
+    const [, signIn] = Object.entries(isRecord(auth) ? auth : {}).filter(([, credential]) => isRecord(credential) && 'per_owner' in credential)
+    if (signIn !== undefined) report(['auth', signIn[0]], 'an owner signs in once to an agent', 'leave one `per_owner` out')
     for (const [scheme, credential] of Object.entries(isRecord(auth) ? auth : {})) {
       if (!isRecord(credential)) continue
       const given = Object.keys(credential)
-      const { token_url: tokenUrl } = credential
-      if (typeof tokenUrl === 'string' && !tokenUrl.includes('${') && !URL.canParse(tokenUrl)) report(['auth', scheme, 'token_url'], 'expected an http(s) address')
+      for (const key of ['token_url', 'issuer']) {
+        const address = credential[key]
+        if (typeof address === 'string' && !address.includes('${') && !URL.canParse(address)) report(['auth', scheme, key], 'expected an http(s) address')
+      }
       const isForm = FORMS.some(({ needs, takes = [] }) => needs.every(key => given.includes(key)) && given.every(key => needs.includes(key) || takes.includes(key)))
       // the schema reports unknown keys
       if (isForm || given.some(key => !(key in Credential.properties))) continue

@@ -6,8 +6,8 @@ import { randomUUID } from 'node:crypto'
 const MAX_CONTINUED = 100
 
 /**
- * Continues the tasks of an owner that wait for a sign-in to an MCP server: each runs again with the last message of
- * its caller.
+ * Continues the tasks of an owner that wait for a sign-in to an MCP server or agent: each runs again with the last
+ * message of its caller.
  * @param caller the empty text where the service authenticates no caller
  */
 export async function continueTasks (store: TaskStore, caller: string, server: string): Promise<void> {

@@ -1,8 +1,10 @@
+import { unlessAborted } from '@polyvac/core/plugin'
 import type { AgentCard, SecurityScheme } from '../card/agent-card.js'
 import { RemoteAgentCardError, RemoteAgentUnauthorizedError } from '../errors.js'
 import type { ClientCertificate } from '../http/client-certificate.js'
 import type { AgentRequests } from '../http/requests.js'
 import { ClientToken, type ClientCredentials } from './client-token.js'
+import type { OwnerToken } from './owner-token.js'
 
 /** What an entry has for one scheme of the card. */
 export type Credential =
@@ -11,6 +13,8 @@ export type Credential =
   | { readonly username: string, readonly password: string }
   | ClientCredentials
   | ClientCertificate
+  /** Each owner signs in; the option `signIn` has the tokens. */
+  | { readonly perOwner: true }
 
 /** What a request carries to prove who asks. */
 export interface Proof {
@@ -34,9 +38,11 @@ export class Credentials {
 
   /**
    * What a request to the agent carries: the first requirement of the card that the configuration satisfies.
-   * @throws REMOTE_AGENT_CARD where there is none, REMOTE_AGENT_UNAUTHORIZED where a token is refused
+   * @param owner the token of the owner who asks, for a scheme with `perOwner`
+   * @throws REMOTE_AGENT_CARD where there is none, REMOTE_AGENT_UNAUTHORIZED where a token is refused, and what asks
+   *   the owner to sign in
    */
-  async proof (card: AgentCard, signal: AbortSignal): Promise<Proof> {
+  async proof (card: AgentCard, owner: OwnerToken, signal: AbortSignal): Promise<Proof> {
     const headers: Record<string, string> = {}
     const query: Record<string, string> = {}
     const cookies: string[] = []
@@ -51,6 +57,8 @@ export class Credentials {
       } else if (scheme.type === 'mutualTLS') {
         // the connection has it
         if (!('cert' in credential)) this.#misfit(name, 'cert` and `key')
+      } else if ('perOwner' in credential) {
+        headers.authorization = await unlessAborted(owner.header(name, scheme), signal)
       } else {
         headers.authorization = await this.#authorization(name, scheme, credential, signal)
       }

@@ -18,10 +18,17 @@ export interface AgentInterface {
 export type SecurityScheme =
   | { readonly type: 'apiKey', readonly in: string, readonly name: string }
   | { readonly type: 'http', readonly scheme: string }
-  | { readonly type: 'oauth2', readonly tokenUrl: string | undefined, readonly scopes: readonly string[] }
+  | { readonly type: 'oauth2', readonly tokenUrl: string | undefined, readonly scopes: readonly string[], readonly code: CodeFlow | undefined, readonly metadataUrl: string | undefined }
   | { readonly type: 'openIdConnect', readonly url: string }
   | { readonly type: 'mutualTLS' }
   | { readonly type: 'other', readonly name: string }
+
+/** The authorization code flow of OAuth 2.0. */
+export interface CodeFlow {
+  readonly authorizationUrl: string | undefined
+  readonly tokenUrl: string | undefined
+  readonly scopes: readonly string[]
+}
 
 /** What this client uses of a card. */
 export interface AgentCard {
@@ -91,13 +98,22 @@ function schemeOf (name: string, given: unknown): SecurityScheme {
   if (http !== undefined) return { type: 'http', scheme: (textOf(http.scheme) ?? 'bearer').toLowerCase() }
   const oauth2 = part('oauth2SecurityScheme', 'oauth2')
   if (oauth2 !== undefined) {
-    const flow = isRecord(oauth2.flows) && isRecord(oauth2.flows.clientCredentials) ? oauth2.flows.clientCredentials : {}
-    return { type: 'oauth2', tokenUrl: textOf(flow.tokenUrl), scopes: entries(flow.scopes).map(([scope]) => scope) }
+    const { clientCredentials, authorizationCode } = isRecord(oauth2.flows) ? oauth2.flows : {}
+    return {
+      type: 'oauth2',
+      ...flowOf(isRecord(clientCredentials) ? clientCredentials : {}),
+      code: isRecord(authorizationCode) ? { ...flowOf(authorizationCode), authorizationUrl: textOf(authorizationCode.authorizationUrl) } : undefined,
+      metadataUrl: textOf(oauth2.oauth2MetadataUrl)
+    }
   }
   const openId = part('openIdConnectSecurityScheme', 'openIdConnect')
   if (openId !== undefined) return { type: 'openIdConnect', url: textOf(openId.openIdConnectUrl) ?? '' }
   if (part('mtlsSecurityScheme', 'mutualTLS') !== undefined) return { type: 'mutualTLS' }
   return { type: 'other', name: textOf(scheme.type) ?? name }
+}
+
+function flowOf ({ tokenUrl, scopes }: Json): { readonly tokenUrl: string | undefined, readonly scopes: readonly string[] } {
+  return { tokenUrl: textOf(tokenUrl), scopes: entries(scopes).map(([scope]) => scope) }
 }
 
 function list (value: unknown): Json[] { return Array.isArray(value) ? value.filter(isRecord) : [] }

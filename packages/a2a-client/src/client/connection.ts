@@ -1,5 +1,6 @@
-import { isRecord } from '@polyvac/core/plugin'
+import { isRecord, unlessAborted } from '@polyvac/core/plugin'
 import type { Credentials } from '../auth/credentials.js'
+import type { OwnerToken } from '../auth/owner-token.js'
 import type { UsableCard } from '../card/card-source.js'
 import { HttpFailure, rpcFailureOf } from '../http/failures.js'
 import type { AgentRequests, AgentResponse } from '../http/requests.js'
@@ -8,6 +9,7 @@ import { METHODS, PATHS, type Method } from '../protocol/methods.js'
 export interface ConnectionOptions {
   readonly requests: AgentRequests
   readonly credentials: Credentials
+  readonly owner: OwnerToken
   /** Headers of the configuration, for the origin of the agent that it names. */
   readonly origin: string
   readonly headers: Readonly<Record<string, string>>
@@ -56,14 +58,21 @@ export class Connection {
       const { status } = response
       if (status !== 401 && status !== 403) return response
       response.drop()
-      if (status === 403 || isAgain || !this.#options.credentials.refused()) throw new HttpFailure(status)
+      if (isAgain || !await this.#renew(status, response.headers['www-authenticate'], signal)) throw new HttpFailure(status)
     }
   }
 
+  /** Whether a request may succeed with other tokens. A key of the configuration stays the same. */
+  async #renew (status: number, challenge: string | string[] | undefined, signal: AbortSignal): Promise<boolean> {
+    const { credentials, owner } = this.#options
+    const isDropped = status === 401 && credentials.refused()
+    return await unlessAborted(owner.renew(status, challenge), signal) || isDropped
+  }
+
   async #sendOnce (method: Method, params: Json, signal: AbortSignal): Promise<AgentResponse> {
-    const { requests, credentials, headers, extensions, origin } = this.#options
+    const { requests, credentials, owner, headers, extensions, origin } = this.#options
     const { card, target: { version, binding } } = this.usable
-    const proof = await credentials.proof(card, signal)
+    const proof = await credentials.proof(card, owner, signal)
     const { url, verb, body } = binding === 'JSONRPC' ? this.#rpc(method, params) : this.#rest(method, params)
     for (const [name, value] of Object.entries(proof.query)) url.searchParams.set(name, value)
     const media = binding === 'JSONRPC' ? 'application/json' : 'application/a2a+json'

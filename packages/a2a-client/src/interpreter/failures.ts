@@ -1,3 +1,4 @@
+import { signInRequest } from '@polyvac/core/plugin'
 import { ExcessiveAnswer } from '../client/remote-answer.js'
 import { OddAnswer } from '../client/follow-task.js'
 import {
@@ -17,8 +18,9 @@ const MEANINGS: Readonly<Record<number, (name: string, err: RpcFailure) => Error
   [CODES.METHOD_NOT_FOUND]: unfit
 }
 
-/** The error for the caller of an agent; errors that are for callers already stay. */
+/** The error for the caller of an agent; errors that are for callers already stay, and so does a request to sign in. */
 export function callerError (name: string, err: unknown): unknown {
+  if (signInRequest(err) !== undefined) return err
   const error = errorFor(name, err)
   return error === undefined ? err : Object.assign(error, { cause: err })
 }

@@ -1,7 +1,8 @@
 import type { Authenticate, Log } from '@polyvac/core'
-import { errorHandler, refuseOtherMethods } from '@polyvac/core/plugin'
+import { describeRoutes, errorHandler, labelRoutes, refuseOtherMethods } from '@polyvac/core/plugin'
 import { Type, type Static } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
 import type { AddressInfo } from 'node:net'
 import type { Callback, SignIns } from '../sign-in/sign-ins.js'
 import { SignInRefusedError } from '../errors.js'
@@ -38,7 +39,7 @@ export async function signInRoutes (app: FastifyInstance, { signIns, log, authen
     const { code, statusCode = 500, message } = err as { code?: unknown, statusCode?: number, message: string }
     // other refusals, such as those of the application, have the format of the plugin
     if (typeof code !== 'string' || !code.startsWith('MCP_SIGN_IN')) return failures.send(err, request, reply)
-    if (statusCode >= 500) log.warn({ err }, 'a sign-in to an MCP server failed')
+    if (statusCode >= 500) log.warn({ err }, 'a sign-in failed')
     reply.code(statusCode).headers(PAGE_HEADERS).serializer(String).send(refusedPage(message))
   }))
   const page = Type.String({ description: 'a page of HTML' })
@@ -95,6 +96,17 @@ export async function signInRoutes (app: FastifyInstance, { signIns, log, authen
     }
   }
 }
+
+/**
+ * The Fastify plugin with only the pages of sign-ins, for an application with agents that owners sign in to, and
+ * without the routes of MCP servers: the gateway plugin has these pages as well.
+ * @example await app.register(signInPlugin, { signIns: gateway.signIns, log: app.log, authenticate })
+ */
+export const signInPlugin = fp(async (host: FastifyInstance, options: SignInRouteOptions): Promise<void> => {
+  describeRoutes(host, true)
+  labelRoutes(host, 'mcp')
+  await host.register(signInRoutes, options)
+}, { name: '@polyvac/mcp-gateway/sign-in', fastify: '5.x', encapsulate: true })
 
 function ticketOf ({ query }: FastifyRequest): unknown {
   return (query as { ticket?: unknown }).ticket

@@ -1,12 +1,12 @@
 import { OAuthError, refreshAuthorization, type OAuthClientInformationMixed, type OAuthTokens } from '@modelcontextprotocol/client'
 import { setTimeout as delay } from 'node:timers/promises'
-import { quoteName, type Resolve } from '@polyvac/core/plugin'
-import type { NamedServer } from '../config/server-config.js'
+import type { Resolve } from '@polyvac/core/plugin'
 import type { Authorization } from '../connections/authorization.js'
 import { TokenRequests } from '../connections/http/token-requests.js'
 import { SignInFailedError } from '../errors.js'
 import { readChallenge, type Challenge } from './issuer.js'
 import { covers, ofIssuer, type SignIn, type SignInRecords } from './sign-in-store.js'
+import { titleOf, type SignInTarget } from './target.js'
 
 /** Time in ms for which one process has a refresh for itself: longer than its request may take. */
 const REFRESH_MS = 15_000
@@ -26,21 +26,21 @@ export interface OwnerAuthorizationParts {
   readonly resolve?: Resolve | undefined
 }
 
-/** The token of one owner for one server: kept in the store, refreshed there, or asked for by a sign-in. */
+/** The token of one owner for one server or agent: kept in the store, refreshed there, or asked for by a sign-in. */
 export class OwnerAuthorization implements Authorization {
   readonly #owner: string
-  readonly #config: NamedServer
+  readonly #target: SignInTarget
   readonly #parts: OwnerAuthorizationParts
   readonly #requests: TokenRequests
   #token: string | undefined
   #refreshedAt = -Infinity
   #renewing: Promise<boolean> | undefined
 
-  constructor (owner: string, config: NamedServer, parts: OwnerAuthorizationParts) {
+  constructor (owner: string, target: SignInTarget, parts: OwnerAuthorizationParts) {
     this.#owner = owner
-    this.#config = config
+    this.#target = target
     this.#parts = parts
-    this.#requests = requestsFor(config, parts.resolve)
+    this.#requests = requestsFor(target, parts.resolve)
   }
 
   get authorization (): string | undefined {
@@ -81,24 +81,23 @@ export class OwnerAuthorization implements Authorization {
   }
 
   async #read (): Promise<SignIn> {
-    return ofIssuer(await this.#parts.records.get(this.#owner, this.#config.name), this.#config.oauth?.issuer)
+    return ofIssuer(await this.#parts.records.get(this.#owner, this.#target), this.#target.oauth?.issuer)
   }
 
   /** Removes a token that the server refuses, with all that was granted with it. */
   async #forget (token: string): Promise<void> {
-    await this.#parts.records.change(this.#owner, this.#config.name, before => {
+    await this.#parts.records.change(this.#owner, this.#target, before => {
       return before.token === token ? { ...before, token: undefined, refreshToken: undefined, scope: undefined } : undefined
     })
   }
 
   /** Refreshes the token, or waits for the process that does. False where the refresh token is not valid any more. */
   async #refresh (): Promise<boolean> {
-    const { name } = this.#config
     const until = Date.now() + REFRESH_MS
     const isNew = ({ token }: SignIn): boolean => token !== undefined && token !== this.#token
     for (;;) {
       let isOurs = false
-      const record = await this.#parts.records.change(this.#owner, name, before => {
+      const record = await this.#parts.records.change(this.#owner, this.#target, before => {
         const now = Date.now()
         const { refreshToken, refreshingUntil = 0 } = before
         // the clock of another replica may be ahead, but not by more than a lease
@@ -112,7 +111,7 @@ export class OwnerAuthorization implements Authorization {
       }
       if (record.refreshToken === undefined) return false
       if (isOurs) return await this.#refreshNow(record)
-      if (Date.now() > until) throw new SignInFailedError(quoteName(name), 'another process refreshes the token and does not end')
+      if (Date.now() > until) throw new SignInFailedError(titleOf(this.#target), 'another process refreshes the token and does not end')
       await delay(LOOK_MS)
     }
   }
@@ -120,7 +119,7 @@ export class OwnerAuthorization implements Authorization {
   async #refreshNow (claimed: SignIn): Promise<boolean> {
     const { issuer, client, refreshToken, resource } = claimed
     const save = async (changes: Partial<SignIn>): Promise<void> => {
-      await this.#parts.records.change(this.#owner, this.#config.name, before => {
+      await this.#parts.records.change(this.#owner, this.#target, before => {
         // a sign-in that ended meanwhile counts
         return before.refreshToken === refreshToken ? { ...before, ...changes, refreshingUntil: undefined } : undefined
       })
@@ -130,7 +129,7 @@ export class OwnerAuthorization implements Authorization {
       if (issuer === undefined || client === undefined || refreshToken === undefined) return false
       tokens = await refreshAuthorization(issuer.issuer, {
         metadata: issuer as never,
-        clientInformation: withSecret(client, this.#config),
+        clientInformation: withSecret(client, this.#target),
         refreshToken,
         ...resource !== undefined && { resource },
         fetchFn: this.#requests.fetch
@@ -140,7 +139,7 @@ export class OwnerAuthorization implements Authorization {
       const isRevoked = err instanceof OAuthError && err.code !== 'server_error' && err.code !== 'temporarily_unavailable'
       await save(isRevoked ? { token: undefined, refreshToken: undefined, ...err.code === 'invalid_client' && { client: undefined } } : {})
       if (isRevoked) return false
-      throw new SignInFailedError(quoteName(this.#config.name), `its token cannot be refreshed: ${(err as Error).message}`)
+      throw new SignInFailedError(titleOf(this.#target), `its token cannot be refreshed: ${(err as Error).message}`)
     }
     // before it is used: a server that rotates has forgotten the old one
     await save({ token: tokens.access_token, refreshToken: tokens.refresh_token })
@@ -156,12 +155,12 @@ export class OwnerAuthorization implements Authorization {
 }
 
 /** The HTTP client for the metadata and tokens of a server. */
-export function requestsFor ({ url = '', oauth }: NamedServer, resolve?: Resolve): TokenRequests {
+export function requestsFor ({ url = '', oauth }: SignInTarget, resolve?: Resolve): TokenRequests {
   return new TokenRequests([new URL(url), ...oauth?.issuer === undefined ? [] : [new URL(oauth.issuer)]], resolve)
 }
 
 /** The secret of a registered client is only in the configuration. */
-export function withSecret (client: OAuthClientInformationMixed, { oauth }: NamedServer): OAuthClientInformationMixed {
+export function withSecret (client: OAuthClientInformationMixed, { oauth }: SignInTarget): OAuthClientInformationMixed {
   const { client_id: id, client_secret: secret } = oauth ?? {}
   return id === client.client_id && secret !== undefined ? { ...client, client_secret: secret } : client
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { SignInFailedError } from '../errors.js'
 import type { SignInStore } from '../sign-in-options.js'
 import type { SealedTexts } from './sealed-texts.js'
+import { titleOf, type SignInTarget } from './target.js'
 
 /** The authorization server of a sign-in, as far as later requests need it. */
 export type KnownIssuer = Pick<AuthorizationServerMetadata, 'issuer' | 'token_endpoint' | 'authorization_endpoint' | 'response_types_supported'> & {
@@ -82,8 +83,8 @@ export class SignInRecords {
     this.#texts = texts
   }
 
-  async get (owner: string, server: string): Promise<SignIn> {
-    return this.#open(await this.#store.get(owner, server), owner, server)
+  async get (owner: string, target: SignInTarget): Promise<SignIn> {
+    return this.#open(await this.#store.get(owner, target.name), owner, target)
   }
 
   /**
@@ -91,23 +92,24 @@ export class SignInRecords {
    * unchanged. Resolves to what is stored then.
    * @throws MCP_SIGN_IN_FAILED
    */
-  async change (owner: string, server: string, change: (before: SignIn) => SignIn | undefined): Promise<SignIn> {
+  async change (owner: string, target: SignInTarget, change: (before: SignIn) => SignIn | undefined): Promise<SignIn> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const text = await this.#store.get(owner, server)
-      const before = this.#open(text, owner, server)
+      const text = await this.#store.get(owner, target.name)
+      const before = this.#open(text, owner, target)
       const after = change(before)
       if (after === undefined) return before
-      if (await this.#store.replace(owner, server, text, this.#texts.seal(after, purposeOf(owner, server)))) return after
+      if (await this.#store.replace(owner, target.name, text, this.#texts.seal(after, purposeOf(owner, target)))) return after
       await delay(RETRY_MS)
     }
-    throw new SignInFailedError(JSON.stringify(server), 'other processes change it all the time')
+    throw new SignInFailedError(titleOf(target), 'other processes change it all the time')
   }
 
-  #open (text: string | undefined, owner: string, server: string): SignIn {
-    return text === undefined ? {} : this.#texts.open(text, purposeOf(owner, server)) as SignIn | undefined ?? {}
+  #open (text: string | undefined, owner: string, target: SignInTarget): SignIn {
+    return text === undefined ? {} : this.#texts.open(text, purposeOf(owner, target)) as SignIn | undefined ?? {}
   }
 }
 
-function purposeOf (owner: string, server: string): string[] {
-  return ['sign-in', owner, server]
+/** A token of a server is not one of an agent that later has its name, nor that of an agent one for another origin. */
+function purposeOf (owner: string, { name, url = '', agent }: SignInTarget): string[] {
+  return ['sign-in', owner, name, ...agent === undefined ? [] : ['agent', new URL(url).origin]]
 }

@@ -1,16 +1,17 @@
 import { auditRefusal, mayUse, quoteName, type AbortSignalLike, type Resolve } from '@polyvac/core/plugin'
 import type { Log } from '@polyvac/core'
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { NamedServer } from '../config/server-config.js'
 import type { TokenRequests } from '../connections/http/token-requests.js'
 import { SignInFailedError, SignInRefusedError, SignInRequiredError, withContext } from '../errors.js'
 import { pathName, SignInAddresses } from './addresses.js'
 import { clientMetadata } from './client-metadata.js'
 import type { Challenge } from './issuer.js'
+import type { Authorization } from '../connections/authorization.js'
 import type { OwnerAuthorization } from './owner-authorization.js'
 import type { SignInOptions } from '../sign-in-options.js'
 import { SealedTexts } from './sealed-texts.js'
 import { covers, memoryStore, ofIssuer, SignInRecords, type PendingSignIn, type SignIn } from './sign-in-store.js'
+import { titleOf, type AskedAgent, type SignInFlow, type SignInTarget } from './target.js'
 
 /** Life of a sign-in that a person has not completed, in ms. */
 const PENDING_MS = 600_000
@@ -24,7 +25,8 @@ const MIN_KEY_BYTES = 32
 
 export interface SignInsParts extends SignInOptions {
   readonly log: Log
-  readonly configOf: (server: string) => NamedServer | undefined
+  /** The servers; undefined where there are only agents. */
+  readonly configOf?: ((server: string) => SignInTarget | undefined) | undefined
   readonly resolve?: Resolve | undefined
 }
 
@@ -63,8 +65,8 @@ export interface Callback {
 }
 
 /**
- * The sign-ins of owners to the servers with `per_owner`. The OAuth client is loaded at its first use, for a quicker
- * start.
+ * The sign-ins of owners to the servers with `per_owner`, and to agents. The OAuth client is loaded at its first use,
+ * for a quicker start.
  */
 export class SignIns {
   readonly addresses: SignInAddresses
@@ -82,12 +84,24 @@ export class SignIns {
     this.#records = new SignInRecords(store ?? memoryStore(), this.#texts)
   }
 
+  /**
+   * The token of an owner for an agent of the option `agents`. Close it after its last request.
+   * @throws MCP_SIGN_IN_FAILED where the configuration has the agent no more, or at another origin
+   */
+  async forAgent (owner: string, { name, url, flow }: AskedAgent): Promise<Authorization> {
+    const target = this.#agent(name)
+    if (target?.url === undefined || new URL(target.url).origin !== new URL(url).origin) {
+      throw new SignInFailedError(`the remote agent ${quoteName(name)}`, 'its entry has changed; ask again')
+    }
+    return await this.authorizationFor(owner, target, () => {}, flow)
+  }
+
   /** The token of an owner for the connection to a server. */
-  async authorizationFor (owner: string, config: NamedServer, onToken: (token: string) => void): Promise<OwnerAuthorization> {
+  async authorizationFor (owner: string, target: SignInTarget, onToken: (token: string) => void, flow?: SignInFlow): Promise<OwnerAuthorization> {
     const { OwnerAuthorization } = await import('./owner-authorization.js')
-    const authorization = new OwnerAuthorization(owner, config, {
+    const authorization = new OwnerAuthorization(owner, target, {
       records: this.#records,
-      begin: async (challenge, requests) => await this.#begin(owner, config, challenge, requests),
+      begin: async (challenge, requests) => await this.#begin(owner, target, challenge, requests, flow),
       onToken,
       resolve: this.#parts.resolve
     })
@@ -96,7 +110,7 @@ export class SignIns {
   }
 
   async isSignedIn (owner: string, server: string): Promise<boolean> {
-    return (await this.#records.get(owner, server)).token !== undefined
+    return (await this.#records.get(owner, this.#target(server))).token !== undefined
   }
 
   /** Calls `listener` when a sign-in is complete. The function that it returns stops that. */
@@ -107,7 +121,8 @@ export class SignIns {
 
   /** Waits until the sign-in in progress is complete, at most `ms`. Resolves with whether it is. */
   async wait (owner: string, server: string, ms: number, signal: AbortSignalLike): Promise<boolean> {
-    const { pending } = await this.#records.get(owner, server)
+    const target = this.#target(server)
+    const { pending } = await this.#records.get(owner, target)
     if (pending === undefined) return true
     return await new Promise(resolve => {
       const end = (isDone: boolean): void => {
@@ -121,7 +136,7 @@ export class SignIns {
       const stop = this.onSignedIn((who, where) => { if (who === owner && where === server) end(true) })
       const timer = setTimeout(leave, ms)
       const look = setInterval(() => {
-        this.#records.get(owner, server).then(now => { if (now.pending?.id !== pending.id) end(true) }, () => {})
+        this.#records.get(owner, target).then(now => { if (now.pending?.id !== pending.id) end(true) }, () => {})
       }, LOOK_MS)
       signal.addEventListener('abort', leave)
       if (signal.aborted) leave()
@@ -180,11 +195,11 @@ export class SignIns {
     const secret = cookieOf(this.#cookieName(id)) ?? ''
     const [expected, actual] = [browser, this.#texts.mark(`browser ${secret}`)].map(text => Buffer.from(text)) as [Buffer, Buffer]
     if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) throw new SignInRefusedError('another browser began it, or this one began it again')
-    const config = this.#parts.configOf(server)
-    if (config === undefined) throw new SignInRefusedError('its server is not configured any more')
+    const config = this.#target(server)
+    if (config.url === undefined) throw new SignInRefusedError('its server is not configured any more')
     const { exchangeAuthorization, validateAuthorizationResponseIssuer } = await import('@modelcontextprotocol/client')
     const { checkToken, requestsFor, withSecret } = await import('./owner-authorization.js')
-    const { pending, issuer, client, redirectUri, resource } = await this.#take(owner, server, id)
+    const { pending, issuer, client, redirectUri, resource } = await this.#take(owner, config, id)
     if (pending === undefined || issuer === undefined || client === undefined || redirectUri === undefined) throw new SignInRefusedError(OVER)
     const requests = requestsFor(config, this.#parts.resolve)
     try {
@@ -206,33 +221,33 @@ export class SignIns {
         fetchFn: requests.fetch
       })
       checkToken(tokens)
-      await this.#records.change(owner, server, before => ({
+      await this.#records.change(owner, config, before => ({
         ...before, token: tokens.access_token, refreshToken: tokens.refresh_token, scope: tokens.scope ?? pending.scope, refreshingUntil: undefined
       }))
     } catch (err) {
-      throw new SignInFailedError(quoteName(server), (err as Error).message)
+      throw new SignInFailedError(titleOf(config), (err as Error).message)
     } finally {
       await requests.close()
     }
-    this.#parts.log.info({ mcpServer: server, owner }, 'an owner signed in to an MCP server')
+    this.#parts.log.info({ [config.agent === undefined ? 'mcpServer' : 'agent']: server, owner }, `an owner signed in to ${config.agent === undefined ? 'an MCP server' : 'a remote agent'}`)
     for (const listener of [...this.#listeners]) listener(owner, server)
     return server
   }
 
   /** Begins a sign-in, or finds the one in progress. Resolves to the error that asks for it. */
-  async #begin (owner: string, config: NamedServer, challenge: Challenge, requests: TokenRequests): Promise<Error> {
-    const { name, url = '', oauth = {} } = config
+  async #begin (owner: string, target: SignInTarget, challenge: Challenge, requests: TokenRequests, flow?: SignInFlow): Promise<Error> {
+    const { name, oauth = {} } = target
     const { startAuthorization } = await import('@modelcontextprotocol/client')
     const { chooseClient, discoverIssuer } = await import('./issuer.js')
     try {
-      const known = ofIssuer(await this.#records.get(owner, name), oauth.issuer)
+      const known = ofIssuer(await this.#records.get(owner, target), oauth.issuer)
       const redirectUri = this.addresses.callback(name)
       const pending = known.redirectUri === redirectUri ? known.pending : undefined
-      if (pending !== undefined && pending.until - Date.now() > MIN_LEFT_MS && covers(union(pending.scope, pending.wanted), challenge.scope)) return this.#required(owner, name, pending)
-      const found = await discoverIssuer(new URL(url), oauth, challenge, requests)
+      if (pending !== undefined && pending.until - Date.now() > MIN_LEFT_MS && covers(union(pending.scope, pending.wanted), challenge.scope)) return this.#required(owner, target, pending)
+      const found = await discoverIssuer(target, challenge, requests, flow)
       // a scope that is too small is widened, never replaced
       const scope = challenge.error === 'insufficient_scope' ? union(known.scope, found.scope) : found.scope
-      const client = await chooseClient({ ...found, scope }, oauth, known, { server: pathName(name), redirectUri, documentUrl: this.addresses.document(name), fetch: requests.fetch })
+      const client = await chooseClient({ ...found, scope }, target, known, { server: pathName(name), redirectUri, documentUrl: this.addresses.document(name), fetch: requests.fetch })
       const id = randomBytes(16).toString('base64url')
       // `begin` gives each browser a state and a challenge
       const { authorizationUrl } = await startAuthorization(found.issuer.issuer, {
@@ -245,17 +260,28 @@ export class SignIns {
       const next: PendingSignIn = { id, url: authorizationUrl.href, scope, wanted: challenge.scope, until: Date.now() + PENDING_MS }
       const { client_secret: _secret, ...withoutSecret } = client as { client_secret?: string, client_id: string }
       const kept = client.client_id === oauth.client_id ? withoutSecret : client
-      await this.#records.change(owner, name, before => ({ ...ofIssuer(before, oauth.issuer), issuer: found.issuer, client: kept, redirectUri, resource: found.resource, pending: next }))
-      return this.#required(owner, name, next)
+      await this.#records.change(owner, target, before => ({ ...ofIssuer(before, oauth.issuer), issuer: found.issuer, client: kept, redirectUri, resource: found.resource, pending: next }))
+      return this.#required(owner, target, next)
     } catch (err) {
-      return err instanceof SignInFailedError ? err : withContext(new SignInFailedError(quoteName(name), (err as Error).message), { server: name })
+      return err instanceof SignInFailedError ? err : withContext(new SignInFailedError(titleOf(target), (err as Error).message), { server: name })
     }
   }
 
-  #required (owner: string, server: string, { id, until }: PendingSignIn): Error {
+  /** The server or agent of the configuration with the name; one that is gone has no URL. */
+  #target (name: string): SignInTarget {
+    return this.#parts.configOf?.(name) ?? this.#agent(name) ?? { name }
+  }
+
+  #agent (name: string): SignInTarget | undefined {
+    const { url, scheme, oauth } = this.#parts.agents?.(name) ?? {}
+    return url === undefined || scheme === undefined ? undefined : { name, url, oauth, agent: { scheme } }
+  }
+
+  #required (owner: string, target: SignInTarget, { id, until }: PendingSignIn): Error {
+    const { name: server } = target
     const ticket = this.#texts.seal([owner, server, id], ['ticket'])
     const url = `${this.addresses.page}?ticket=${ticket}`
-    const required = Object.assign(new SignInRequiredError(quoteName(server), url), { signIn: { server, url } })
+    const required = Object.assign(new SignInRequiredError(titleOf(target), url), { signIn: { server, url } })
     return withContext(required, {
       server, details: { url, elicitationId: id, expiresAt: new Date(until).toISOString() }
     })
@@ -273,15 +299,15 @@ export class SignIns {
 
   /** @throws MCP_SIGN_IN_REFUSED */
   async #pending (owner: string, server: string, id: string): Promise<PendingSignIn> {
-    const { pending, redirectUri } = await this.#records.get(owner, server)
+    const { pending, redirectUri } = await this.#records.get(owner, this.#target(server))
     if (pending === undefined || !isPending({ pending }, id) || redirectUri !== this.addresses.callback(server)) throw new SignInRefusedError(OVER)
     return pending
   }
 
   /** The record of a pending sign-in, which no second callback can use. @throws MCP_SIGN_IN_REFUSED */
-  async #take (owner: string, server: string, id: string): Promise<SignIn> {
+  async #take (owner: string, target: SignInTarget, id: string): Promise<SignIn> {
     let taken: SignIn = {}
-    await this.#records.change(owner, server, before => {
+    await this.#records.change(owner, target, before => {
       taken = isPending(before, id) ? before : {}
       return taken === before ? { ...before, pending: undefined } : undefined
     })
