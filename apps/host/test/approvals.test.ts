@@ -99,7 +99,7 @@ const a2a = (parts: Json[], more: Json = {}): Json => ({ jsonrpc: '2.0', id: 1, 
 const AI_SDK_6 = 'ai_sdk: { version: 6 }'
 
 /** Each way to ask and to answer. */
-const FORMS: Record<string, (base: string, question: string) => Promise<Asked>> = {
+const FORMS: Record<string, (base: string, question: string, respond?: (approved: boolean) => Json) => Promise<Asked>> = {
   'client of direct': byClient('direct', false),
   'client of openai': byClient('openai', false),
   'client of responses': byClient('responses', true),
@@ -211,14 +211,26 @@ const FORMS: Record<string, (base: string, question: string) => Promise<Asked>> 
     const history = [{ role: 'user', content: question }, { role: 'assistant', content: answer }]
     return { text: first.text, reply: async approved => (await call({ query: word(approved), chat_history: history })).text }
   },
-  async 'MCP: an elicitation' (base, question) {
+  async 'MCP: a declined elicitation' (base, question) {
+    return await FORMS['MCP: an elicitation']!(base, question, approved => approved ? { action: 'accept', content: { reply: true } } : { action: 'decline' })
+  },
+  async 'MCP: an elicitation with a form' (base, question) {
+    return await FORMS['MCP: an elicitation']!(base, question, approved => ({ action: 'accept', content: { reply: approved } }))
+  },
+  async 'MCP: an elicitation' (base, question, respond = approved => ({ action: 'accept', content: { reply: word(approved) } })) {
     const call = async (more: Json = {}) => await mcp(base, { name: 'vac_query_shop', arguments: { query: question }, ...more }, { elicitation: { form: {} } })
     const first = await call()
     const { inputRequests, requestState } = first.json.result
-    const [[key]] = Object.entries(inputRequests) as [[string, Json]]
-    return { text: first.text, reply: async approved => (await call({ requestState, inputResponses: { [key]: { action: 'accept', content: { reply: word(approved) } } } })).text }
+    const [[key, { params: { requestedSchema } }]] = Object.entries(inputRequests) as [[string, Json]]
+    if (requestedSchema.properties.reply.type !== 'boolean') throw new Error('another form')
+    // who closes the question has not answered it
+    await call({ requestState, inputResponses: { [key]: { action: 'cancel' } } })
+    return { text: first.text, reply: async approved => (await call({ requestState, inputResponses: { [key]: respond(approved) } })).text }
   },
-  async 'MCP: a task' (base, question) {
+  async 'MCP: a declined task' (base, question) {
+    return await FORMS['MCP: a task']!(base, question, approved => approved ? { action: 'accept', content: { reply: true } } : { action: 'decline' })
+  },
+  async 'MCP: a task' (base, question, respond = approved => ({ action: 'accept', content: { reply: word(approved) } })) {
     const able = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
     const { taskId } = (await mcp(base, { name: 'vac_query_shop', arguments: { query: question } }, able)).json.result
     const untilStatus = async (status: string): Promise<Json> => await until(async () => {
@@ -230,7 +242,7 @@ const FORMS: Record<string, (base: string, question: string) => Promise<Asked>> 
     return {
       text: JSON.stringify(inputRequests),
       async reply (approved) {
-        await mcp(base, { taskId, inputResponses: { [key]: { action: 'accept', content: { reply: word(approved) } } } }, able, 'tasks/update')
+        await mcp(base, { taskId, inputResponses: { [key]: respond(approved) } }, able, 'tasks/update')
         return JSON.stringify(await untilStatus('completed'))
       }
     }
