@@ -1,5 +1,5 @@
 import { createVacs, defineTools, type Answer, type ApprovalRecords, type ChatTurn, type FinalAnswer, type Interpreter, type ToolAccess } from '@polyvac/core'
-import { isAllowedCall } from '@polyvac/core/plugin'
+import { isAllowedCall, withRunTurn } from '@polyvac/core/plugin'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { test, type Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
@@ -49,6 +49,8 @@ async function memoryRecords (t: Test): Promise<ApprovalRecords> {
   return store.approvals!
 }
 
+/** A turn of a durable run. */
+const RUN = { id: 'run-1', turn: 1 }
 const calls = (name: string, args: object) => ({ calls: [{ name, args }] })
 const toolResults = ({ messages }: ModelRequest): string[] => messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content))
 
@@ -164,10 +166,10 @@ test('after a crash between the beginning of a call and its result the model lea
   const before = await service(t, script, { records: dying, result: async () => { crashed = true; return await new Promise(() => {}) } })
   await before.ask('Delete a.txt')
   const turns = [...before.restart()]
-  before.askAs('alice', 'yes', { runId: 'run-1', attempt: 1 }, turns).catch(() => {})
+  before.askAs('alice', 'yes', withRunTurn({ attempt: 1 }, RUN), turns).catch(() => {})
   await until(() => crashed, 'the tool is called')
   const after = await service(t, script, { records })
-  t.match(await after.askAs('alice', 'yes', { runId: 'run-1', attempt: 2 }, turns), { answer: 'I do not know.' })
+  t.match(await after.askAs('alice', 'yes', withRunTurn({ attempt: 2 }, RUN), turns), { answer: 'I do not know.' })
   t.match(toolResults(after.requests[0]!), [/whether it had its effect is unknown/])
   t.strictSame([before.executed.length, after.executed.length], [1, 0])
 })
@@ -180,9 +182,23 @@ test('after a crash once the result is there the model gets it', async t => {
   const turns = [...before.restart()]
   for (const attempt of [1, 2]) {
     const after = await service(t, script, { records })
-    t.match(await after.askAs('alice', 'yes', { runId: 'run-1', attempt }, turns), { answer: 'Gone.' })
+    t.match(await after.askAs('alice', 'yes', withRunTurn({ attempt }, RUN), turns), { answer: 'Gone.' })
     t.match(toolResults(after.requests[0]!), [/delete is done/])
     t.equal(after.executed.length, attempt === 1 ? 1 : 0)
+  }
+})
+
+test('a reply that comes again does nothing, whatever ids its caller sends, and also in a later turn of its run', async t => {
+  const again: ModelStep = { calls: [{ name: 'files__rename', args: {} }] }
+  const script = (request: ModelRequest): ModelStep => [calls('files__delete', { path: 'a.txt' }), again, { says: 'Done.' }][toolResults(request).length] ?? { says: 'Done.' }
+  for (const [first, second] of [[{ runId: 'r' }, { runId: 'r' }], [{ taskId: 'r' }, { taskId: 'r', attempt: 1 }], [withRunTurn({}, RUN), withRunTurn({}, { ...RUN, turn: 2 })]] as const) {
+    const { executed, ask, askAs, restart } = await service(t, script)
+    const { approval: { id } } = await ask('Delete a.txt')
+    const turns = [...restart()]
+    t.match(await askAs('alice', 'yes', first, turns), { answer: 'Done.' })
+    t.match(await askAs('alice', 'yes', second, turns), { answer: /was answered before/ })
+    t.match(await askAs('alice', '-', { ...second, approval: { id, approved: true } }, turns), { answer: /was answered before/ })
+    t.strictSame(executed.map(([tool]) => tool), ['delete', 'rename'])
   }
 })
 

@@ -7,7 +7,7 @@ export { conversationAccess, conversationHeader, newConversationId } from './acc
 export { stepsFor } from './access/steps-for.js'
 export { askedBack } from './vac/answer.js'
 export { agentQuestionOf, HOPS, MAX_HOPS, withAgentQuestion, type AgentQuestion } from './vac/agents.js'
-export { runMemoryOf, withRunMemory, type RunMemory } from './vac/run-memory.js'
+export { runMemoryOf, withRunMemory, withRunTurn, type RunMemory } from './vac/run-memory.js'
 export { approvalsOf } from './approvals/approving-interpreter.js'
 export { DESTRUCTIVE, needsApproval } from './approvals/approval.js'
 export { APPROVAL_TTL, askApproval, callDigest, changeStatus, findApproval, type ApprovalRecords, type FoundApproval } from './approvals/approval-store.js'

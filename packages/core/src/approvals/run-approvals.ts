@@ -5,6 +5,7 @@ import {
 import { isRecord } from '../basics/is-record.js'
 import type { ChatTurn } from '../vac/vac.js'
 import type { InterpreterExtra } from '../vac/interpreter.js'
+import { runTurnOf } from '../vac/run-memory.js'
 import { needsApproval, replyOf } from './approval.js'
 import {
   askApproval, callDigest, changeStatus, checkInput, findApproval, keptOutcome,
@@ -94,10 +95,10 @@ export class RunApprovals {
     return { kind: 'goes on', question: found.question ?? '', history: found.history ?? [] }
   }
 
-  /** The same for each attempt at a run. */
+  /** The same for each attempt at a turn of a run. */
   get #run (): string {
-    const { runId, taskId } = this.#extra
-    return typeof runId === 'string' ? runId : typeof taskId === 'string' ? taskId : randomUUID()
+    const run = runTurnOf(this.#extra)
+    return run === undefined ? randomUUID() : `${run.id} ${run.turn}`
   }
 
   #over ({ status }: FoundApproval): Begun {

@@ -1,6 +1,6 @@
 import type { Answer, AnsweredTurn, Progress, Runs, Step, StepView, Vac } from '@polyvac/core'
 import {
-  askedBack, CallRecord, encodeChunk, placedMemory, queryResult, questionOf, searchMemory, skillFailure, sourceLines, stepsFor, streamResult, streamSettings, usageOf,
+  askedBack, CallRecord, encodeChunk, placedMemory, queryResult, questionOf, searchMemory, skillFailure, sourceLines, stepsFor, streamResult, streamSettings, usageOf, withRunTurn,
   type ByKind, type MemorySearchInput, type MemorySearchResult, type PlacedCall, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import { STEPS, USAGE } from '@polyvac/mcp-protocol'
@@ -62,7 +62,7 @@ async function converse (
   const { signal, log, principal, place, task } = context
   const { question, history: sent, extra: { conversation_id: named, ...given } } = questionOf(args)
   const conversation = task?.contextId ?? String(named)
-  const extra = task === undefined ? given : { ...given, taskId: task.id, attempt: task.attempt }
+  const extra = task === undefined ? given : withRunTurn({ ...given, taskId: task.id, attempt: task.attempt }, task)
   const history = (await turn?.history())?.turns ?? sent
   const timeoutMs = timeoutOf(skill, args, defaultMs)
   const progress = new VacProgress(context)
