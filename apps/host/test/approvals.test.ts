@@ -277,6 +277,32 @@ test('every protocol asks in its form, shows the whole input, and calls the tool
   }
 })
 
+test('an answer of another form is refused with its fields, and the question stays open', async t => {
+  const { folder, calls } = await workspace(t)
+  const base = await host(t, folder)
+  const headers = { 'a2a-version': '1.0' }
+  const direct = (await post(`${base}/vac/shop`, { user_input: 'Delete direct' })).json.approval
+  const { id, contextId, status } = (await post(`${base}/a2a`, a2a([{ text: 'Delete a2a' }]), headers)).json.result.task
+  const { approval } = status.message.parts.find((part: Json) => part.data !== undefined).data
+  const wrong = (id: string): ReadonlyArray<readonly [unknown, RegExp]> => [
+    [{ id, approved: 'yes' }, /approved: expected boolean/], [{ id }, /approved: is missing/], [{ id, approved: null }, /approved: expected boolean/],
+    [{ id: 7, approved: true }, /id: expected string/], [{ approved: true }, /id: is missing/], [id, /approval: expected object/], [null, /approval: expected object/], [[{ id, approved: true }], /approval: expected object/]
+  ]
+  for (const [given, message] of wrong(direct.id)) {
+    for (const path of ['/vac/shop', '/vac/streaming/shop', '/vac/streaming/shop/sse']) {
+      t.match(await post(`${base}${path}`, { user_input: 'yes', approval: given }), { status: 400, json: { error: { code: 'BAD_REQUEST', message } } }, `${path} ${JSON.stringify(given)}`)
+    }
+    t.match(await post(`${base}/openai/v1/chat/completions`, { model: 'shop', messages: [{ role: 'user', content: 'yes' }], approval: given }), { status: 400, json: { error: { message } } })
+  }
+  for (const [given, message] of wrong(approval.id)) {
+    t.match((await post(`${base}/a2a`, a2a([{ text: 'yes' }, { data: { approval: given } }], { taskId: id, contextId }), headers)).json, { error: { code: -32602, message } })
+  }
+  t.strictSame(calls(), [])
+  t.match((await post(`${base}/vac/shop`, { user_input: '-', approval: { id: direct.id, approved: true } })).json, { answer: 'It is deleted.' })
+  t.match((await post(`${base}/a2a`, a2a([{ data: { approval: { id: approval.id, approved: true } } }], { taskId: id, contextId }), headers)).text, /It is deleted/)
+  t.strictSame(calls(), ['direct', 'a2a'])
+})
+
 test('a question is answered after the SIGKILL of its host', async t => {
   const { folder, calls } = await workspace(t, '  tasks: { store: sqlite, path: ./tasks.db }\n')
   const first = await start(t, folder)

@@ -65,7 +65,7 @@ export class RunApprovals {
 
   get #owner (): string | undefined { return this.#extra.principal?.owner }
 
-  /** Reads the question. @throws APPROVAL_NOT_FOUND for data with an unknown id, also of another caller */
+  /** Reads the question. @throws APPROVAL_NOT_FOUND for data with an unknown id, also of another caller; BAD_REQUEST */
   async begin (): Promise<Begun> {
     const { log } = this.#extra
     const reply = replyOf(this.#question, this.#history, this.#extra)
@@ -73,7 +73,7 @@ export class RunApprovals {
     const { id, approved, isNamed } = reply
     const found = await findApproval(this.#rule.records, this.#owner, id)
     if (found === undefined || found.vac !== this.#vac) {
-      if (isNamed) throw new ApprovalNotFoundError()
+      if (isNamed) throw new ApprovalNotFoundError('compare the id, or ask again for what you need')
       return { kind: 'new' }
     }
     // a model could repeat an id after a text of its choice
