@@ -236,6 +236,30 @@ test('invisible characters of an input are shown, and its fences end nothing', a
   t.notMatch(answer, /[\u202e\u200b]/)
 })
 
+test('what a model writes before a question cannot hide it in Markdown', async t => {
+  const html = (...ends: string[]): RegExp => new RegExp(`\\n\\n</div>\\n[^]*${ends.join('\\n')}\\n\\nMay the tool`)
+  for (const [says, expected] of [
+    ['Look:\n```mermaid\ngraph', /graph\n```\n\nMay the tool/],
+    ['Look:\n~~~~ svg\n```\n', /\n~~~~\n\nMay the tool/],
+    ['Look:\n```js\nlet a = \'<b\'\n```\nDone.', /\nDone\.\n\nMay the tool/],
+    ['- x\n  ~~~\n```mermaid\n~~~', /\n\n```\n\n~~~\n\nMay the tool/],
+    ['<!-- ', html('-->', '.*')],
+    ['<details>\n\n<summary>More', html('</summary>', '</details>')],
+    ['<details>\n```\n</details>\n```', html('</details>', '', '```', '', '</div>', '.*', '</details>')],
+    ['<p title=\'', html('\'">', '.*', '</p>')]
+  ] as const) {
+    const { ask } = await service(t, [{ says, ...calls('files__delete', { path: 'a.txt' }) }])
+    t.match((await ask('Delete a.txt')).answer, expected, says)
+  }
+})
+
+test('a name that a server chose adds no Markdown to the question', async t => {
+  const name = '<!--`[x]'
+  const list = [{ server: '<details>', name, description: '', inputSchema: { type: 'object' } }]
+  const { ask } = await service(t, [], { interpreter: async (_question, _vac, _history, { callTool }) => JSON.stringify(await callTool!('<details>', name, {})), more: { listTools: async () => list } })
+  t.match((await ask('x')).input_required, 'May the tool "\\u003c!--\\u0060\\u005bx\\u005d" of "\\u003cdetails\\u003e" be called')
+})
+
 test('an input that no person would read is refused', async t => {
   const { executed, requests, ask } = await service(t, [calls('files__delete', { path: 'x'.repeat(20_000) }), { says: 'It is too long.' }])
   t.match(await ask('Delete'), { answer: 'It is too long.' })

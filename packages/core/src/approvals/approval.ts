@@ -41,6 +41,8 @@ export interface ApprovalQuestion {
 
 /** Directions, invisible marks and separators of lines, which would make an input look like another one. */
 const UNSEEN = /[\u007f-\u009f\u2028\u2029\u2800\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
+/** Marks of Markdown and HTML, for names: servers choose them, and they stand outside of code. */
+const MARKS = /[<>&`*[\]~|]/g
 const BY_ID = /\(approval ([A-Za-z0-9_-]{22})\)$/
 
 /** The question as a text. It ends with the id, by which a reply is found. */
@@ -48,9 +50,9 @@ export function approvalText ({ id, tool, server, input }: ApprovalQuestion): st
   const json = (JSON.stringify(input, null, 2) ?? 'null').replace(UNSEEN, escaped)
   // a fence that the input does not have
   const fence = '`'.repeat(Math.max(3, ...[...json.matchAll(/`+/g)].map(([{ length }]) => length + 1)))
-  const name = JSON.stringify(tool).replace(UNSEEN, escaped)
-  const of = server === undefined ? '' : ` of ${JSON.stringify(server).replace(UNSEEN, escaped)}`
-  return `May the tool ${name}${of} be called with this input?\n\n${fence}json\n${json}\n${fence}\n\nReply yes or no. (approval ${id})`
+  const shown = (name: string): string => JSON.stringify(name).replace(UNSEEN, escaped).replace(MARKS, escaped)
+  const of = server === undefined ? '' : ` of ${shown(server)}`
+  return `May the tool ${shown(tool)}${of} be called with this input?\n\n${fence}json\n${json}\n${fence}\n\nReply yes or no. (approval ${id})`
 }
 
 function escaped (text: string): string {
