@@ -43,7 +43,7 @@ export interface OfferedTools {
  * @throws AGENT_TOOLS; BAD_REQUEST for a tool of the caller with the name of another one
  */
 export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: Passages, most: number): Promise<OfferedTools> {
-  const all: ToolSet = {}
+  const all = toolSet({})
   const reported = new Set<string>()
   // @keyed none: a list of one answer: at most the calls of its last step
   const awaited: AwaitedCall[] = []
@@ -90,7 +90,7 @@ export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: P
   }
   const taken = Object.keys(own).find(name => Object.hasOwn(all, name))
   if (taken !== undefined) throw new ToolsError(`a tool is named ${JSON.stringify(taken)}, as one of the agent is; rename it`)
-  const tools: ToolSet = { ...hidden === undefined && all, ...own }
+  const tools = toolSet({ ...hidden === undefined && all, ...own })
   // @keyed none: the tools of one request
   const ofCaller = new Map<string, string>()
   for (const { name: given, description, schema } of toolsOfCaller(extra)) {
@@ -101,6 +101,9 @@ export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: P
   }
   return { tools, reported, ofCaller, hidden, hasAgents: agents.length > 0, awaited, callAgain }
 }
+
+/** Without a prototype: a model may call `constructor`, and a caller may bring a tool named `__proto__`. */
+function toolSet (tools: ToolSet): ToolSet { return Object.assign(Object.create(null) as ToolSet, tools) }
 
 async function chosenTools ({ vac, tools, listTools, log }: InterpreterExtra, agents: readonly ListedAgent[]): Promise<readonly Chosen[]> {
   const listed = await listTools?.() ?? []

@@ -97,6 +97,25 @@ test('what a model does wrong is a result that it reads', async t => {
   t.strictSame(stepsOf(chunks), ['tool_call', 'tool_result', 'tool_call', 'tool_result'], 'the calls that no server gets are steps, too')
 })
 
+test('names of tools that every object has are unknown ones, and a caller may bring one', async t => {
+  const names = ['constructor', 'toString', '__proto__', 'hasOwnProperty', 'no_such_tool']
+  for (const name of names) {
+    const { vac, requests } = await fakeModel(t, [{ calls: [{ name, args: {} }] }, { says: 'Sorry.' }])
+    const { text } = await ask(agentInterpreter(), 'Do it', { vac, ...kitchen() })
+    t.equal(text, 'Sorry.', name)
+    t.match(requests[1]!.messages.at(-1), { role: 'tool', content: /no tool|unavailable tool/ }, name)
+  }
+  const nameless = await fakeModel(t, [{ calls: [{ name: '', args: {} }] }])
+  await t.rejects(ask(agentInterpreter(), 'Do it', { vac: nameless.vac, ...kitchen() }), { code: 'DOCUMENTS_MODEL_FAILED', statusCode: 502, message: /the model called a tool without a name/ })
+  for (const name of names) {
+    const { vac, requests } = await fakeModel(t, [{ calls: [{ name, args: { a: 1 } }] }])
+    const request = { tools: [{ type: 'function', function: { name, description: 'Mine', parameters: { type: 'object' } } }] }
+    const { final } = await ask(agentInterpreter(), 'Do it', { vac, request, ...kitchen() })
+    t.match(final, { tool_calls: [{ name, input: { a: 1 } }] }, name)
+    t.ok(requests[0]!.tools!.some(tool => tool.function.name === name), name)
+  }
+})
+
 test('a model that only calls tools comes to an end', async t => {
   const { vac, requests } = await fakeModel(t, request => request.tool_choice === 'none' ? { says: 'Enough.' } : { calls: [{ name: 'notes__read', args: {} }] })
   const tools = kitchen()
