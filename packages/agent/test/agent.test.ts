@@ -131,6 +131,11 @@ test('a model that only calls tools comes to an end', async t => {
 test('a model asks the user, and calls the tools that the request brought', async t => {
   const asking = await fakeModel(t, [{ says: 'Hm.', calls: [{ name: 'ask_user', args: { question: 'Which drink?' } }] }])
   t.match((await ask(agentInterpreter(), 'Brew', { vac: asking.vac })).final, { input_required: 'Which drink?' })
+  for (const args of [{ question: { text: 'Which?' } }, { question: 7 }, {}, '[]']) {
+    const odd = await fakeModel(t, [{ calls: [{ name: 'ask_user', args }] }, { says: 'Which drink?' }])
+    t.match((await ask(agentInterpreter(), 'Brew', { vac: odd.vac })).final, { answer: 'Which drink?', input_required: undefined }, JSON.stringify(args))
+    t.match(odd.requests[1]!.messages.at(-1), { role: 'tool', content: /question: must be a text|must be a JSON object/ })
+  }
   const forms = [{ type: 'function', function: { name: 'paint', parameters: { type: 'object' } } }, { type: 'function', name: 'paint', parameters: { type: 'object' } }, { name: 'paint', description: '', parameters: { type: 'object' } }]
   for (const tool of forms) {
     const painting = await fakeModel(t, [{ calls: [{ name: 'paint', args: { colour: 'red' } }] }])

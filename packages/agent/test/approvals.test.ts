@@ -260,6 +260,15 @@ test('a name that a server chose adds no Markdown to the question', async t => {
   t.match((await ask('x')).input_required, 'May the tool "\\u003c!--\\u0060\\u005bx\\u005d" of "\\u003cdetails\\u003e" be called')
 })
 
+test('no person is asked about arguments that are not an object: the model reads its mistake', async t => {
+  for (const args of ['null', '[]', '5', '"x"', '{"path":', 'x']) {
+    const { executed, requests, ask } = await service(t, [{ calls: [{ name: 'files__delete', args }] }, { says: 'Sorry.' }])
+    t.match(await ask('Delete'), { answer: 'Sorry.', input_required: undefined }, args)
+    t.match(toolResults(requests[1]!), [/must be a JSON object|JSON parsing failed/], args)
+    t.strictSame(executed, [])
+  }
+})
+
 test('an input that no person would read is refused', async t => {
   const { executed, requests, ask } = await service(t, [calls('files__delete', { path: 'x'.repeat(20_000) }), { says: 'It is too long.' }])
   t.match(await ask('Delete'), { answer: 'It is too long.' })
