@@ -1,5 +1,6 @@
 import { remoteAgents } from '@polyvac/a2a-client'
 import { ask, type ProtocolName, type Update } from '@polyvac/client'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { test, type Test } from 'tap'
 import { fakeModel, type ModelRequest, type ModelStep } from '../../../packages/agent/test/fixtures/model.js'
 import { read } from '../../../packages/client/test/fixtures/read.js'
 import { createHost, readConfig } from '../src/index.js'
+import { testDatabase } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
 import { start } from './task-service.js'
 import '../../../test/fixtures/timeout.mjs'
@@ -75,6 +77,7 @@ interface Asked {
   readonly reply: (approved: boolean) => Promise<string>
 }
 
+const hash = (token: string): string => createHash('sha256').update(token).digest('hex')
 const word = (approved: boolean): string => approved ? 'yes' : 'no'
 const idIn = (text: string): string => /\(approval ([\w-]{22})\)/.exec(text)![1]!
 
@@ -99,7 +102,7 @@ const a2a = (parts: Json[], more: Json = {}): Json => ({ jsonrpc: '2.0', id: 1, 
 const AI_SDK_6 = 'ai_sdk: { version: 6 }'
 
 /** Each way to ask and to answer. */
-const FORMS: Record<string, (base: string, question: string) => Promise<Asked>> = {
+const FORMS: Record<string, (base: string, question: string, respond?: (approved: boolean) => Json) => Promise<Asked>> = {
   'client of direct': byClient('direct', false),
   'client of openai': byClient('openai', false),
   'client of responses': byClient('responses', true),
@@ -211,14 +214,26 @@ const FORMS: Record<string, (base: string, question: string) => Promise<Asked>> 
     const history = [{ role: 'user', content: question }, { role: 'assistant', content: answer }]
     return { text: first.text, reply: async approved => (await call({ query: word(approved), chat_history: history })).text }
   },
-  async 'MCP: an elicitation' (base, question) {
+  async 'MCP: a declined elicitation' (base, question) {
+    return await FORMS['MCP: an elicitation']!(base, question, approved => approved ? { action: 'accept', content: { reply: true } } : { action: 'decline' })
+  },
+  async 'MCP: an elicitation with a form' (base, question) {
+    return await FORMS['MCP: an elicitation']!(base, question, approved => ({ action: 'accept', content: { reply: approved } }))
+  },
+  async 'MCP: an elicitation' (base, question, respond = approved => ({ action: 'accept', content: { reply: word(approved) } })) {
     const call = async (more: Json = {}) => await mcp(base, { name: 'vac_query_shop', arguments: { query: question }, ...more }, { elicitation: { form: {} } })
     const first = await call()
     const { inputRequests, requestState } = first.json.result
-    const [[key]] = Object.entries(inputRequests) as [[string, Json]]
-    return { text: first.text, reply: async approved => (await call({ requestState, inputResponses: { [key]: { action: 'accept', content: { reply: word(approved) } } } })).text }
+    const [[key, { params: { requestedSchema } }]] = Object.entries(inputRequests) as [[string, Json]]
+    if (requestedSchema.properties.reply.type !== 'boolean') throw new Error('another form')
+    // who closes the question has not answered it
+    await call({ requestState, inputResponses: { [key]: { action: 'cancel' } } })
+    return { text: first.text, reply: async approved => (await call({ requestState, inputResponses: { [key]: respond(approved) } })).text }
   },
-  async 'MCP: a task' (base, question) {
+  async 'MCP: a declined task' (base, question) {
+    return await FORMS['MCP: a task']!(base, question, approved => approved ? { action: 'accept', content: { reply: true } } : { action: 'decline' })
+  },
+  async 'MCP: a task' (base, question, respond = approved => ({ action: 'accept', content: { reply: word(approved) } })) {
     const able = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
     const { taskId } = (await mcp(base, { name: 'vac_query_shop', arguments: { query: question } }, able)).json.result
     const untilStatus = async (status: string): Promise<Json> => await until(async () => {
@@ -230,17 +245,17 @@ const FORMS: Record<string, (base: string, question: string) => Promise<Asked>> 
     return {
       text: JSON.stringify(inputRequests),
       async reply (approved) {
-        await mcp(base, { taskId, inputResponses: { [key]: { action: 'accept', content: { reply: word(approved) } } } }, able, 'tasks/update')
+        await mcp(base, { taskId, inputResponses: { [key]: respond(approved) } }, able, 'tasks/update')
         return JSON.stringify(await untilStatus('completed'))
       }
     }
   }
 }
 
-async function mcp (base: string, params: Json, capabilities: Json = {}, method = 'tools/call') {
+async function mcp (base: string, params: Json, capabilities: Json = {}, method = 'tools/call', headers: Record<string, string> = {}) {
   const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 't', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': capabilities }
   const { text, json } = await post(`${base}/mcp`, { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } },
-    { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, 'mcp-name': params.name ?? params.taskId })
+    { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, 'mcp-name': params.name ?? params.taskId, ...headers })
   return { text, json: json ?? framesOf(text).at(-1) }
 }
 
@@ -265,6 +280,32 @@ test('every protocol asks in its form, shows the whole input, and calls the tool
   }
 })
 
+test('an answer of another form is refused with its fields, and the question stays open', async t => {
+  const { folder, calls } = await workspace(t)
+  const base = await host(t, folder)
+  const headers = { 'a2a-version': '1.0' }
+  const direct = (await post(`${base}/vac/shop`, { user_input: 'Delete direct' })).json.approval
+  const { id, contextId, status } = (await post(`${base}/a2a`, a2a([{ text: 'Delete a2a' }]), headers)).json.result.task
+  const { approval } = status.message.parts.find((part: Json) => part.data !== undefined).data
+  const wrong = (id: string): ReadonlyArray<readonly [unknown, RegExp]> => [
+    [{ id, approved: 'yes' }, /approved: expected boolean/], [{ id }, /approved: is missing/], [{ id, approved: null }, /approved: expected boolean/],
+    [{ id: 7, approved: true }, /id: expected string/], [{ approved: true }, /id: is missing/], [id, /approval: expected object/], [null, /approval: expected object/], [[{ id, approved: true }], /approval: expected object/]
+  ]
+  for (const [given, message] of wrong(direct.id)) {
+    for (const path of ['/vac/shop', '/vac/streaming/shop', '/vac/streaming/shop/sse']) {
+      t.match(await post(`${base}${path}`, { user_input: 'yes', approval: given }), { status: 400, json: { error: { code: 'BAD_REQUEST', message } } }, `${path} ${JSON.stringify(given)}`)
+    }
+    t.match(await post(`${base}/openai/v1/chat/completions`, { model: 'shop', messages: [{ role: 'user', content: 'yes' }], approval: given }), { status: 400, json: { error: { message } } })
+  }
+  for (const [given, message] of wrong(approval.id)) {
+    t.match((await post(`${base}/a2a`, a2a([{ text: 'yes' }, { data: { approval: given } }], { taskId: id, contextId }), headers)).json, { error: { code: -32602, message } })
+  }
+  t.strictSame(calls(), [])
+  t.match((await post(`${base}/vac/shop`, { user_input: '-', approval: { id: direct.id, approved: true } })).json, { answer: 'It is deleted.' })
+  t.match((await post(`${base}/a2a`, a2a([{ data: { approval: { id: approval.id, approved: true } } }], { taskId: id, contextId }), headers)).text, /It is deleted/)
+  t.strictSame(calls(), ['direct', 'a2a'])
+})
+
 test('a question is answered after the SIGKILL of its host', async t => {
   const { folder, calls } = await workspace(t, '  tasks: { store: sqlite, path: ./tasks.db }\n')
   const first = await start(t, folder)
@@ -285,6 +326,61 @@ test('a question is answered after the SIGKILL of its host', async t => {
   t.strictSame(calls(), ['a', 'b'])
   t.match((await post(`${second.url}/vac/shop`, { user_input: '-', approval: { id: idIn(asked.get('direct')!), approved: true } })).json, { answer: /was answered before/ })
   t.strictSame(calls(), ['a', 'b'])
+})
+
+test('two replicas on one database: asked on one, answered on the other, and called once', async t => {
+  const { folder, calls } = await workspace(t, `  tasks: { url: ${JSON.stringify(await testDatabase(t))} }\n`)
+  const [one, two] = [await host(t, folder), await host(t, folder)]
+  const direct = (await post(`${one}/vac/shop`, { user_input: 'Delete a' })).json.approval
+  t.match((await post(`${two}/vac/shop`, { user_input: '-', approval: { id: direct.id, approved: true } })).json, { answer: 'It is deleted.' })
+  const conversation = crypto.randomUUID()
+  await post(`${one}/vac/shop`, { user_input: 'Delete b', conversation_id: conversation })
+  t.match((await post(`${two}/vac/shop`, { user_input: 'yes', conversation_id: conversation })).json, { answer: 'It is deleted.' })
+  const { id, contextId } = (await post(`${one}/a2a`, a2a([{ text: 'Delete c' }]), { 'a2a-version': '1.0' })).json.result.task
+  t.match((await post(`${two}/a2a`, a2a([{ text: 'yes' }], { taskId: id, contextId }), { 'a2a-version': '1.0' })).text, /It is deleted/)
+  t.strictSame(calls(), ['a', 'b', 'c'])
+  // several answers at the same time, also different ones: one counts
+  for (const path of ['d', 'e', 'f']) {
+    const { approval: { id } } = (await post(`${one}/vac/shop`, { user_input: `Delete ${path}` })).json
+    const answers = await Promise.all([one, two, one, two].map(async base => (await post(`${base}/vac/shop`, { user_input: '-', approval: { id, approved: true } })).json.answer))
+    t.strictSame(answers.filter(answer => answer === 'It is deleted.').length, 1, answers.join())
+    t.equal(answers.filter(answer => /was answered before/.test(answer)).length, 3)
+    t.strictSame(calls().filter(call => call === path), [path])
+  }
+})
+
+test('for another owner the question of somebody is one that does not exist, in each form', async t => {
+  const { folder, calls } = await workspace(t, `  protocols: { ${AI_SDK_6} }\n  auth: { tokens: [{ owner: alice, sha256: ${hash('alices-token')} }, { owner: bob, sha256: ${hash('bobs-token')} }] }\n`)
+  const base = await host(t, folder)
+  const alice = { authorization: 'Bearer alices-token' }
+  const bob = { authorization: 'Bearer bobs-token' }
+  const byteIdentical = async (form: string, send: (id: string) => Promise<{ status: number, text: string }>, foreign: string, unknown: string): Promise<void> => {
+    const plain = async (id: string): Promise<string> => { const { status, text } = await send(id); return `${status} ${text}`.replaceAll(id, 'ID').replace(/[0-9a-f]{8}-[\w-]{27}|"req[\w-]*"|\d{4}-\d\d-\d\dT[\d:.]+Z/g, '…') }
+    t.equal(await plain(foreign), await plain(unknown), form)
+  }
+  const { approval: { id } } = (await post(`${base}/vac/shop`, { user_input: 'Delete a' }, alice)).json
+  await byteIdentical('direct', async id => await post(`${base}/vac/shop`, { user_input: '-', approval: { id, approved: true } }, bob), id, 'A'.repeat(22))
+  // the card and the approval of a chat
+  const chatId = crypto.randomUUID()
+  const frames = framesOf((await post(`${base}/ai/shop`, chat(chatId, user('Delete b')), alice)).text)
+  const { toolCallId, approvalId } = frames.find(({ type }) => type === 'tool-approval-request')!
+  const { messageId } = frames.find(({ type }) => type === 'start')!
+  const part = { type: 'dynamic-tool', toolName: 'ask_user', toolCallId, input: {}, state: 'approval-responded', approval: { id: approvalId, approved: true } }
+  const messages = [user('Delete b'), { id: messageId, role: 'assistant', parts: [part] }]
+  t.notMatch((await post(`${base}/ai/shop`, chat(chatId, ...messages), bob)).text, /It is deleted/)
+  t.strictSame(calls(), [])
+  // a task of MCP, and the state of a call
+  const able = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
+  const { taskId } = (await mcp(base, { name: 'vac_query_shop', arguments: { query: 'Delete c' } }, able, 'tools/call', alice)).json.result
+  const inputRequests = await until(async () => (await mcp(base, { taskId }, able, 'tasks/get', alice)).json.result.inputRequests, 'the task asks')
+  const inputResponses = { [Object.keys(inputRequests)[0]!]: { action: 'accept', content: { reply: true } } }
+  await byteIdentical('MCP task', async taskId => ({ status: 0, text: (await mcp(base, { taskId, inputResponses }, able, 'tasks/update', bob)).text }), taskId, crypto.randomUUID())
+  const { requestState, inputRequests: asked } = (await mcp(base, { name: 'vac_query_shop', arguments: { query: 'Delete d' } }, { elicitation: { form: {} } }, 'tools/call', alice)).json.result
+  const stolen = await mcp(base, { name: 'vac_query_shop', arguments: { query: 'Delete d' }, requestState, inputResponses: { [Object.keys(asked)[0]!]: { action: 'accept', content: { reply: true } } } }, { elicitation: { form: {} } }, 'tools/call', bob)
+  t.match(stolen.json, { error: { code: -32602 } })
+  t.strictSame(calls(), [])
+  t.match((await post(`${base}/ai/shop`, chat(chatId, ...messages), alice)).text, /It is deleted/)
+  t.strictSame(calls(), ['b'])
 })
 
 test('an agent that asks another one passes its question on whole, and the reply to it', async t => {

@@ -122,8 +122,7 @@ async function calledAgain ({ messages, calls }: AgentState, offered: OfferedToo
 async function endOf ({ answer, openCalls }: StepsEnd, metadata: Readonly<Record<string, unknown>>, question: string, hits: readonly Hit[], citations: Citations | undefined, maxSteps: number): Promise<InterpreterChunk> {
   const asked = openCalls.find(({ name }) => name === ASK_USER)
   if (asked !== undefined) {
-    const { question = 'What do you mean?' } = isRecord(asked.input) ? asked.input : {}
-    return { input_required: String(question), answer, metadata }
+    return { input_required: (asked.input as { readonly question: string }).question, answer, metadata }
   }
   if (openCalls.length > 0) return { answer, source_documents: [], tool_calls: openCalls, metadata } satisfies FinalAnswer
   if (answer.trim() === '') throw new NoAnswerError(String(maxSteps))

@@ -1,5 +1,5 @@
 import type { ChatTurn } from '@polyvac/core'
-import { isRecord } from '@polyvac/core/plugin'
+import { InvalidRequestError, isBase64, isRecord } from '@polyvac/core/plugin'
 import { fitMessages } from '@polyvac/documents/parts'
 import type { ModelMessage, UserContent } from 'ai'
 import { DATA_RULE } from './marked-data.js'
@@ -33,7 +33,10 @@ export function instructionsOf ({ instructions, hasMemory, hasAgents, hasTools }
     .filter(text => text !== '').join('\n\n') || 'Answer briefly, in the language of the question.'
 }
 
-/** The conversation for the model, ending with the question. Passages stand with the question, never above it. */
+/**
+ * The conversation for the model, ending with the question. Passages stand with the question, never above it.
+ * @throws BAD_REQUEST for a file that is none
+ */
 export async function messagesFor (asking: Asking): Promise<{ readonly messages: ModelMessage[], readonly leftOut: number }> {
   const { history, historyTokens, question, passages, files } = asking
   const turns = history.filter(({ role }) => role !== 'system')
@@ -60,12 +63,28 @@ function latestTurns (turns: readonly ChatTurn[], chars: number): readonly ChatT
 
 type Part = Exclude<UserContent, string>[number]
 
-/** A file as a part of a message; none for one without content or address. */
-function filePart (file: unknown): Part[] {
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+(?: *;[\x20-\x7e]*)?$/
+const DATA_URL = /^data:[^,]*;base64,/i
+
+/** A file as a part of a message; none for one without content or address. @throws BAD_REQUEST */
+function filePart (file: unknown, index: number): Part[] {
   if (!isRecord(file)) return []
   const { bytes, url, media_type: type = 'application/octet-stream', filename } = file
-  const data = typeof bytes === 'string' ? bytes : typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
-  if (data === undefined || typeof type !== 'string') return []
-  if (type.startsWith('image/')) return [{ type: 'image', image: data, mediaType: type }]
-  return [{ type: 'file', data, mediaType: type, ...typeof filename === 'string' && { filename } }]
+  const refuse = (member: string, message: string): never => { throw new InvalidRequestError([{ path: `body/files/${index}/${member}`, message }]) }
+  const content = typeof bytes === 'string' ? withoutSpace(bytes) : typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
+  if (content === undefined) return []
+  if (typeof content === 'string' ? !isBase64(content) : content.protocol === 'data:' && !isDataUrl(content.href)) {
+    return refuse(typeof content === 'string' ? 'bytes' : 'url', 'is not base64; encode the content of the file')
+  }
+  if (typeof content !== 'string' && !/^(?:https?|data):$/.test(content.protocol)) return refuse('url', 'is not an address of http or https; send the content as `bytes`')
+  if (typeof type !== 'string' || !MEDIA_TYPE.test(type)) return refuse('media_type', 'is not a media type, such as image/png')
+  if (type.startsWith('image/')) return [{ type: 'image', image: content, mediaType: type }]
+  return [{ type: 'file', data: content, mediaType: type, ...typeof filename === 'string' && { filename } }]
+}
+
+function withoutSpace (text: string): string { return /\s/.test(text) ? text.replace(/\s+/g, '') : text }
+
+function isDataUrl (url: string): boolean {
+  const [head] = DATA_URL.exec(url) ?? []
+  return head !== undefined && isBase64(url.slice(head.length))
 }

@@ -112,6 +112,8 @@ export async function * runSteps ({ opened, system, messages, offered, citations
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof NoAnswerError) throw error
+    const refused = fileRefusal(error)
+    if (refused !== undefined) throw refused
     const failure = silence.signal.aborted ? silence.signal.reason as ModelError : modelFailure(error)
     throw hasBegun || !(failure instanceof ModelError) ? failure : new NothingBegunError(failure.reason, { cause: failure })
   } finally {
@@ -123,6 +125,14 @@ export async function * runSteps ({ opened, system, messages, offered, citations
 
 /** Whether a model calls a tool although it has none. */
 function isCallInLastStep (error: unknown): boolean { return (error as { name?: unknown } | null)?.name === 'AI_ToolChoiceViolationError' }
+
+/** The error for a file of a type that the SDK cannot hand to the model; undefined for another failure. */
+function fileRefusal (error: unknown): Error | undefined {
+  const { name, functionality, cause } = (error ?? {}) as { readonly name?: unknown, readonly functionality?: unknown, readonly cause?: unknown }
+  const [, type] = name === 'AI_UnsupportedFunctionalityError' ? /^(?:file part|audio) media type (\S+)$/.exec(String(functionality)) ?? [] : []
+  if (type !== undefined) return new InvalidRequestError([{ path: 'body/files', message: `the model takes no files of the type ${type}; send another one, or its text` }])
+  return cause === undefined || cause === null ? undefined : fileRefusal(cause)
+}
 
 /** Ends a call of a model that gives nothing for too long. */
 class Silence {

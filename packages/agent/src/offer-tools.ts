@@ -48,7 +48,7 @@ export interface OfferedTools {
  * @throws AGENT_TOOLS; BAD_REQUEST for a tool of the caller with the name of another one
  */
 export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: Passages, most: number): Promise<OfferedTools> {
-  const all: ToolSet = {}
+  const all = toolSet({})
   const reported = new Set<string>()
   // @keyed none: a list of one answer: at most the calls of its last step
   const awaited: AwaitedCall[] = []
@@ -68,7 +68,7 @@ export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: P
   const listed = (await chosenTools(extra, agents)).map(chosen => ({ ...toolOf(chosen, agents), chosen, name: chosen.name }))
   for (const { chosen, name, description, inputSchema } of listed) {
     reported.add(name)
-    all[name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(inputSchema), execute: async (input, { toolCallId: id }) => await execute(chosen, { id, name, input: isRecord(input) ? input : {} }) })
+    all[name] = sdk.dynamicTool({ description, inputSchema: argumentsOf(sdk, inputSchema), execute: async (input, { toolCallId: id }) => await execute(chosen, { id, name, input: input as Json }) })
   }
   const callAgain = async (call: AwaitedCall): Promise<string | undefined> => {
     const found = listed.find(({ name }) => name === call.name)
@@ -83,19 +83,19 @@ export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: P
     ...passages.hasMemory && {
       [SEARCH_DOCUMENTS]: sdk.dynamicTool({
         description: 'Search the documents. Gives numbered passages, which you cite by their numbers.',
-        inputSchema: sdk.jsonSchema({ type: 'object', properties: { query: { type: 'string', description: 'words of the text that is looked for' } }, required: ['query'], additionalProperties: false }),
-        execute: async input => await passages.search(String((input as Json).query))
+        inputSchema: argumentsOf(sdk, { type: 'object', properties: { query: { type: 'string', description: 'words of the text that is looked for' } }, required: ['query'], additionalProperties: false }, 'query'),
+        execute: async input => await passages.search((input as { readonly query: string }).query)
       })
     },
     [ASK_USER]: sdk.dynamicTool({
       description: 'Ask the user for what only the user knows. The reply comes as the next message.',
-      inputSchema: sdk.jsonSchema({ type: 'object', properties: { question: { type: 'string' } }, required: ['question'], additionalProperties: false }),
+      inputSchema: argumentsOf(sdk, { type: 'object', properties: { question: { type: 'string' } }, required: ['question'], additionalProperties: false }, 'question'),
       execute: undefined as never
     })
   }
   const taken = Object.keys(own).find(name => Object.hasOwn(all, name))
   if (taken !== undefined) throw new ToolsError(`a tool is named ${JSON.stringify(taken)}, as one of the agent is; rename it`)
-  const tools: ToolSet = { ...hidden === undefined && all, ...own }
+  const tools = toolSet({ ...hidden === undefined && all, ...own })
   // @keyed none: the tools of one request
   const ofCaller = new Map<string, string>()
   for (const { name: given, description, schema } of toolsOfCaller(extra)) {
@@ -106,6 +106,25 @@ export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: P
   }
   return { tools, reported, ofCaller, hidden, hasAgents: agents.length > 0, awaited, callAgain }
 }
+
+/**
+ * The schema of arguments that are an object. Others are a mistake that the model reads, and no person is asked about.
+ * @param text a member that is a text
+ */
+function argumentsOf (sdk: Sdk, schema: Json, text?: string): ReturnType<Sdk['jsonSchema']> {
+  const problemOf = (input: unknown): string | undefined => !isRecord(input)
+    ? 'the arguments must be a JSON object'
+    : text !== undefined && typeof input[text] !== 'string' ? `${text}: must be a text` : undefined
+  return sdk.jsonSchema(schema, {
+    validate: input => {
+      const problem = problemOf(input)
+      return problem === undefined ? { success: true, value: input } : { success: false, error: new Error(problem) }
+    }
+  })
+}
+
+/** Without a prototype: a model may call `constructor`, and a caller may bring a tool named `__proto__`. */
+function toolSet (tools: ToolSet): ToolSet { return Object.assign(Object.create(null) as ToolSet, tools) }
 
 async function chosenTools ({ vac, tools, listTools, log }: InterpreterExtra, agents: readonly ListedAgent[]): Promise<readonly Chosen[]> {
   const listed = await listTools?.() ?? []

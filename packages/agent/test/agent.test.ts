@@ -110,6 +110,25 @@ test('what a handler throws is in the log, and only a message that is for the mo
   t.strictSame(lines, thrown.map((err, i) => [i === 1 ? 'warn' : 'error', { tool: 'order', err }]))
 })
 
+test('names of tools that every object has are unknown ones, and a caller may bring one', async t => {
+  const names = ['constructor', 'toString', '__proto__', 'hasOwnProperty', 'no_such_tool']
+  for (const name of names) {
+    const { vac, requests } = await fakeModel(t, [{ calls: [{ name, args: {} }] }, { says: 'Sorry.' }])
+    const { text } = await ask(agentInterpreter(), 'Do it', { vac, ...kitchen() })
+    t.equal(text, 'Sorry.', name)
+    t.match(requests[1]!.messages.at(-1), { role: 'tool', content: /no tool|unavailable tool/ }, name)
+  }
+  const nameless = await fakeModel(t, [{ calls: [{ name: '', args: {} }] }])
+  await t.rejects(ask(agentInterpreter(), 'Do it', { vac: nameless.vac, ...kitchen() }), { code: 'DOCUMENTS_MODEL_FAILED', statusCode: 502, message: /the model called a tool without a name/ })
+  for (const name of names) {
+    const { vac, requests } = await fakeModel(t, [{ calls: [{ name, args: { a: 1 } }] }])
+    const request = { tools: [{ type: 'function', function: { name, description: 'Mine', parameters: { type: 'object' } } }] }
+    const { final } = await ask(agentInterpreter(), 'Do it', { vac, request, ...kitchen() })
+    t.match(final, { tool_calls: [{ name, input: { a: 1 } }] }, name)
+    t.ok(requests[0]!.tools!.some(tool => tool.function.name === name), name)
+  }
+})
+
 test('a model that only calls tools comes to an end', async t => {
   const { vac, requests } = await fakeModel(t, request => request.tool_choice === 'none' ? { says: 'Enough.' } : { calls: [{ name: 'notes__read', args: {} }] })
   const tools = kitchen()
@@ -125,6 +144,11 @@ test('a model that only calls tools comes to an end', async t => {
 test('a model asks the user, and calls the tools that the request brought', async t => {
   const asking = await fakeModel(t, [{ says: 'Hm.', calls: [{ name: 'ask_user', args: { question: 'Which drink?' } }] }])
   t.match((await ask(agentInterpreter(), 'Brew', { vac: asking.vac })).final, { input_required: 'Which drink?' })
+  for (const args of [{ question: { text: 'Which?' } }, { question: 7 }, {}, '[]']) {
+    const odd = await fakeModel(t, [{ calls: [{ name: 'ask_user', args }] }, { says: 'Which drink?' }])
+    t.match((await ask(agentInterpreter(), 'Brew', { vac: odd.vac })).final, { answer: 'Which drink?', input_required: undefined }, JSON.stringify(args))
+    t.match(odd.requests[1]!.messages.at(-1), { role: 'tool', content: /question: must be a text|must be a JSON object/ })
+  }
   const forms = [{ type: 'function', function: { name: 'paint', parameters: { type: 'object' } } }, { type: 'function', name: 'paint', parameters: { type: 'object' } }, { name: 'paint', description: '', parameters: { type: 'object' } }]
   for (const tool of forms) {
     const painting = await fakeModel(t, [{ calls: [{ name: 'paint', args: { colour: 'red' } }] }])
@@ -237,6 +261,20 @@ test('files are parts of the question, and a demanded form reaches the model', a
   t.equal(final.answer, '{"minutes":4}')
   t.match(requests[0]!.messages.at(-1)!.content, [{ type: 'text', text: 'How long?' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } }])
   t.match(requests[0]!.response_format, { type: 'json_schema', json_schema: { schema } })
+})
+
+test('files of callers that cannot be read are refused with their member, and no model is asked', async t => {
+  const { vac, requests } = await fakeModel(t, () => ({ says: 'Nice.' }))
+  const png = { media_type: 'image/png' }
+  for (const [file, message] of [
+    [{ ...png, bytes: 'not base64!' }, /body\/files\/0\/bytes: is not base64/], [{ ...png, bytes: 'a' }, /bytes: is not base64/], [{ bytes: 'aGk=\u0000' }, /bytes: is not base64/],
+    [{ ...png, url: 'file:///etc/passwd' }, /url: is not an address of http or https/], [{ url: 'javascript:alert(1)' }, /url: is not an address/],
+    [{ ...png, url: 'data:image/png;base64,%%%' }, /url: is not base64/], [{ ...png, url: 'data:image/png,hi' }, /url: is not base64/],
+    [{ media_type: 'image/png\u0000', bytes: 'aGk=' }, /media_type: is not a media type/], [{ media_type: '', bytes: 'aGk=' }, /media_type/], [{ media_type: 7, bytes: 'aGk=' }, /media_type/], [{ media_type: 'x/y\r\nz: 1', bytes: 'aGk=' }, /media_type/],
+    [{ media_type: 'application/zip', bytes: 'aGk=' }, /body\/files: the model takes no files of the type application\/zip/]
+  ] as const) await t.rejects(ask(agentInterpreter(), 'Look', { vac, files: [file] }), { code: 'BAD_REQUEST', statusCode: 400, message }, JSON.stringify(file))
+  t.equal(requests.length, 0)
+  for (const file of [{ ...png, bytes: 'aG\nk=' }, { ...png, url: 'data:image/png;base64,aGk=' }, { bytes: 'aGk=', media_type: 'application/pdf', filename: 'a.pdf' }]) t.equal((await ask(agentInterpreter(), 'Look', { vac, files: [file] })).text, 'Nice.')
 })
 
 test('text of documents and tools stays within its mark, whatever it is', async t => {

@@ -1,5 +1,5 @@
 import { createVacs, defineTools, type Answer, type ApprovalRecords, type ChatTurn, type FinalAnswer, type Interpreter, type ToolAccess } from '@polyvac/core'
-import { isAllowedCall } from '@polyvac/core/plugin'
+import { isAllowedCall, withRunTurn } from '@polyvac/core/plugin'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { test, type Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
@@ -49,6 +49,8 @@ async function memoryRecords (t: Test): Promise<ApprovalRecords> {
   return store.approvals!
 }
 
+/** A turn of a durable run. */
+const RUN = { id: 'run-1', turn: 1 }
 const calls = (name: string, args: object) => ({ calls: [{ name, args }] })
 const toolResults = ({ messages }: ModelRequest): string[] => messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content))
 
@@ -164,10 +166,10 @@ test('after a crash between the beginning of a call and its result the model lea
   const before = await service(t, script, { records: dying, result: async () => { crashed = true; return await new Promise(() => {}) } })
   await before.ask('Delete a.txt')
   const turns = [...before.restart()]
-  before.askAs('alice', 'yes', { runId: 'run-1', attempt: 1 }, turns).catch(() => {})
+  before.askAs('alice', 'yes', withRunTurn({ attempt: 1 }, RUN), turns).catch(() => {})
   await until(() => crashed, 'the tool is called')
   const after = await service(t, script, { records })
-  t.match(await after.askAs('alice', 'yes', { runId: 'run-1', attempt: 2 }, turns), { answer: 'I do not know.' })
+  t.match(await after.askAs('alice', 'yes', withRunTurn({ attempt: 2 }, RUN), turns), { answer: 'I do not know.' })
   t.match(toolResults(after.requests[0]!), [/whether it had its effect is unknown/])
   t.strictSame([before.executed.length, after.executed.length], [1, 0])
 })
@@ -180,9 +182,23 @@ test('after a crash once the result is there the model gets it', async t => {
   const turns = [...before.restart()]
   for (const attempt of [1, 2]) {
     const after = await service(t, script, { records })
-    t.match(await after.askAs('alice', 'yes', { runId: 'run-1', attempt }, turns), { answer: 'Gone.' })
+    t.match(await after.askAs('alice', 'yes', withRunTurn({ attempt }, RUN), turns), { answer: 'Gone.' })
     t.match(toolResults(after.requests[0]!), [/delete is done/])
     t.equal(after.executed.length, attempt === 1 ? 1 : 0)
+  }
+})
+
+test('a reply that comes again does nothing, whatever ids its caller sends, and also in a later turn of its run', async t => {
+  const again: ModelStep = { calls: [{ name: 'files__rename', args: {} }] }
+  const script = (request: ModelRequest): ModelStep => [calls('files__delete', { path: 'a.txt' }), again, { says: 'Done.' }][toolResults(request).length] ?? { says: 'Done.' }
+  for (const [first, second] of [[{ runId: 'r' }, { runId: 'r' }], [{ taskId: 'r' }, { taskId: 'r', attempt: 1 }], [withRunTurn({}, RUN), withRunTurn({}, { ...RUN, turn: 2 })]] as const) {
+    const { executed, ask, askAs, restart } = await service(t, script)
+    const { approval: { id } } = await ask('Delete a.txt')
+    const turns = [...restart()]
+    t.match(await askAs('alice', 'yes', first, turns), { answer: 'Done.' })
+    t.match(await askAs('alice', 'yes', second, turns), { answer: /was answered before/ })
+    t.match(await askAs('alice', '-', { ...second, approval: { id, approved: true } }, turns), { answer: /was answered before/ })
+    t.strictSame(executed.map(([tool]) => tool), ['delete', 'rename'])
   }
 })
 
@@ -218,6 +234,39 @@ test('invisible characters of an input are shown, and its fences end nothing', a
   const { answer } = await ask('Delete')
   t.match(answer, /\n````json\n[^]*\\u202e[^]*\\u200b[^]*\\udb40\\udc41[^]*\n````\n/)
   t.notMatch(answer, /[\u202e\u200b]/)
+})
+
+test('what a model writes before a question cannot hide it in Markdown', async t => {
+  const html = (...ends: string[]): RegExp => new RegExp(`\\n\\n</div>\\n[^]*${ends.join('\\n')}\\n\\nMay the tool`)
+  for (const [says, expected] of [
+    ['Look:\n```mermaid\ngraph', /graph\n```\n\nMay the tool/],
+    ['Look:\n~~~~ svg\n```\n', /\n~~~~\n\nMay the tool/],
+    ['Look:\n```js\nlet a = \'<b\'\n```\nDone.', /\nDone\.\n\nMay the tool/],
+    ['- x\n  ~~~\n```mermaid\n~~~', /\n\n```\n\n~~~\n\nMay the tool/],
+    ['<!-- ', html('-->', '.*')],
+    ['<details>\n\n<summary>More', html('</summary>', '</details>')],
+    ['<details>\n```\n</details>\n```', html('</details>', '', '```', '', '</div>', '.*', '</details>')],
+    ['<p title=\'', html('\'">', '.*', '</p>')]
+  ] as const) {
+    const { ask } = await service(t, [{ says, ...calls('files__delete', { path: 'a.txt' }) }])
+    t.match((await ask('Delete a.txt')).answer, expected, says)
+  }
+})
+
+test('a name that a server chose adds no Markdown to the question', async t => {
+  const name = '<!--`[x]'
+  const list = [{ server: '<details>', name, description: '', inputSchema: { type: 'object' } }]
+  const { ask } = await service(t, [], { interpreter: async (_question, _vac, _history, { callTool }) => JSON.stringify(await callTool!('<details>', name, {})), more: { listTools: async () => list } })
+  t.match((await ask('x')).input_required, 'May the tool "\\u003c!--\\u0060\\u005bx\\u005d" of "\\u003cdetails\\u003e" be called')
+})
+
+test('no person is asked about arguments that are not an object: the model reads its mistake', async t => {
+  for (const args of ['null', '[]', '5', '"x"', '{"path":', 'x']) {
+    const { executed, requests, ask } = await service(t, [{ calls: [{ name: 'files__delete', args }] }, { says: 'Sorry.' }])
+    t.match(await ask('Delete'), { answer: 'Sorry.', input_required: undefined }, args)
+    t.match(toolResults(requests[1]!), [/must be a JSON object|JSON parsing failed/], args)
+    t.strictSame(executed, [])
+  }
 })
 
 test('an input that no person would read is refused', async t => {

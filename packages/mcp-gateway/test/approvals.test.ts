@@ -1,5 +1,6 @@
 import Fastify from 'fastify'
 import { createVacs, type Principal } from '@polyvac/core'
+import { askApproval } from '@polyvac/core/plugin'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { join } from 'node:path'
 import { test, type Test } from 'tap'
@@ -70,9 +71,16 @@ test('a direct call waits for an approval of its owner, and runs once with it', 
 })
 
 test('an administrator answers for others; for all other callers an approval does not exist', async t => {
-  const { send, call, calls } = await serve(t)
+  const { store, send, call, calls } = await serve(t)
   const { approval } = (await call('ann', 'delete', 'a')).body.details
   const unknown = 'A'.repeat(22)
+  // that of a VAC is answered in its conversation
+  const { id: ofVac } = await askApproval(store.approvals!, 'ann', { server: 'files', tool: 'delete', input: {} }, 60_000, { vac: 'shop' })
+  for (const body of [undefined, { approved: true }]) {
+    const [other, none] = [await send('ann', `/approvals/${ofVac}`, body), await send('ann', `/approvals/${unknown}`, body)]
+    t.match(other, { status: 404, body: { error: /calls that a caller makes of the gateway: the question of a VAC is answered by `yes` or `no` where it was asked/ } })
+    t.equal(other.text, none.text)
+  }
   for (const caller of ['bob', 'ann without the tool', 'somebody of the tool']) {
     for (const body of [undefined, { approved: true }]) {
       const [foreign, none] = [await send(caller, `/approvals/${approval}`, body), await send(caller, `/approvals/${unknown}`, body)]

@@ -1,4 +1,4 @@
-import { isRecord, problemsOf } from '@polyvac/core/plugin'
+import { isRecord, problemsOf, type RequestProblem } from '@polyvac/core/plugin'
 import { KindGuard, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { InvalidFieldsError, type FieldViolation } from '../errors.js'
@@ -17,8 +17,12 @@ export function readParams<T extends TObject> (schema: T, params: unknown): Stat
   let check = checks.get(schema)
   if (check === undefined) checks.set(schema, check = TypeCompiler.Compile(schema as TSchema))
   if (check.Check(read)) return read as Static<T>
-  throw new InvalidFieldsError(
-    problemsOf(check, read, '').map(({ path, message }) => ({ field: fieldOf(path), description: message })))
+  throw invalidFields(problemsOf(check, read, ''))
+}
+
+/** The error of problems, which are named by their fields. */
+export function invalidFields (problems: readonly RequestProblem[]): InvalidFieldsError {
+  return new InvalidFieldsError(problems.map(({ path, message }) => ({ field: fieldOf(path), description: message })))
 }
 
 /** A problem as the protocol names it: `/message/parts/0/text` is `message.parts[0].text`. */

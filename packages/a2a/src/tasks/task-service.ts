@@ -1,8 +1,9 @@
 import type { Principal } from '@polyvac/core'
-import { callerFields } from '@polyvac/core/plugin'
+import { approvalProblems, callerFields, isRecord } from '@polyvac/core/plugin'
 import { CallerTasks, turnQuestionOf } from '@polyvac/runs'
 import type { CreatedTask, NewPushConfig, NewTask, PushConfig, TaskRecord, TaskStore, UserMessage } from '@polyvac/tasks'
 import { NoSuchPushConfigError, NoSuchTaskError, NotWaitingError, PushNotSupportedError } from '../errors.js'
+import { invalidFields } from '../protocol/read-params.js'
 import type { AddressGuard } from '../push/address-guard.js'
 import { checkSecrets } from '../push/push-secrets.js'
 import type { RecentDeliveries, RecentDelivery } from '../push/recent-deliveries.js'
@@ -50,11 +51,12 @@ export class TaskService {
   /**
    * Answers the question of a task, which goes on with the scopes of this caller. `stateName` gives the name of its
    * state in the dialect, and `fields` more metadata of the task.
-   * @throws A2A_TASK_NOT_FOUND, A2A_TASK_NOT_WAITING
+   * @throws A2A_TASK_NOT_FOUND, A2A_TASK_NOT_WAITING; A2A_INVALID_PARAMS for data that do not answer its approval
    */
   async continueTask (caller: Caller, before: TaskRecord, message: UserMessage, push: NewPushConfig | undefined,
     stateName: (task: TaskRecord) => string, fields?: object): Promise<TaskRecord> {
     const { owner, id, seq } = before
+    checkApproval(message.parts, before)
     // first, because one config too many refuses the request, and an accepted message cannot be withdrawn
     if (push !== undefined) await this.#store.setPush(owner, id, { ...madeBy(caller, push), after: seq })
     const { outcome, task } = await this.tasks.continue(caller, before, message, fields, turnQuestionOf(message.parts))
@@ -123,6 +125,14 @@ export class TaskService {
     this.#recent?.forget(owner, taskId, id)
     return isDeleted
   }
+}
+
+/** Checks the data of a reply to a task that asks for an approval. @throws A2A_INVALID_PARAMS */
+function checkApproval (parts: UserMessage['parts'], { messages }: TaskRecord): void {
+  const asks = messages.findLast(({ role }) => role === 'agent')?.parts.some(part => part.type === 'data' && isRecord(part.data) && isRecord(part.data.approval))
+  if (asks !== true) return
+  const problems = parts.flatMap((part, i) => part.type === 'data' && isRecord(part.data) && part.data.approval !== undefined ? approvalProblems(part.data.approval, `/message/parts/${i}/data/approval`) : [])
+  if (problems.length > 0) throw invalidFields(problems)
 }
 
 /** A webhook ends with the credential that set it. */

@@ -1,4 +1,7 @@
+import { Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { isRecord } from '../basics/is-record.js'
+import { InvalidRequestError, problemsOf, type RequestProblem } from '../http/validation.js'
 import type { ChatTurn } from '../vac/vac.js'
 
 /** In a list `approve`: every tool whose annotations do not rule out that it destroys something. */
@@ -38,6 +41,8 @@ export interface ApprovalQuestion {
 
 /** Directions, invisible marks and separators of lines, which would make an input look like another one. */
 const UNSEEN = /[\u007f-\u009f\u2028\u2029\u2800\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
+/** Marks of Markdown and HTML, for names: servers choose them, and they stand outside of code. */
+const MARKS = /[<>&`*[\]~|]/g
 const BY_ID = /\(approval ([A-Za-z0-9_-]{22})\)$/
 
 /** The question as a text. It ends with the id, by which a reply is found. */
@@ -45,9 +50,9 @@ export function approvalText ({ id, tool, server, input }: ApprovalQuestion): st
   const json = (JSON.stringify(input, null, 2) ?? 'null').replace(UNSEEN, escaped)
   // a fence that the input does not have
   const fence = '`'.repeat(Math.max(3, ...[...json.matchAll(/`+/g)].map(([{ length }]) => length + 1)))
-  const name = JSON.stringify(tool).replace(UNSEEN, escaped)
-  const of = server === undefined ? '' : ` of ${JSON.stringify(server).replace(UNSEEN, escaped)}`
-  return `May the tool ${name}${of} be called with this input?\n\n${fence}json\n${json}\n${fence}\n\nReply yes or no. (approval ${id})`
+  const shown = (name: string): string => JSON.stringify(name).replace(UNSEEN, escaped).replace(MARKS, escaped)
+  const of = server === undefined ? '' : ` of ${shown(server)}`
+  return `May the tool ${shown(tool)}${of} be called with this input?\n\n${fence}json\n${json}\n${fence}\n\nReply yes or no. (approval ${id})`
 }
 
 const ASKED = /^May the tool ("(?:[^"\\\n]|\\.)+")(?: of ("(?:[^"\\\n]|\\.)+"))? be called with this input\?$/gm
@@ -73,16 +78,31 @@ export interface ApprovalReply {
   readonly isNamed: boolean
 }
 
+/** Data of a caller that answer a question. */
+export const ApprovalData = Type.Object({
+  id: Type.String({ description: '`approval.id` of the answer that asks' }),
+  approved: Type.Boolean({ description: 'whether the call may run' })
+}, { description: 'answers the question for an approval' })
+const approvalCheck = TypeCompiler.Compile(ApprovalData)
+
+/** What is wrong with data that answer a question, by paths under `root`; empty for valid ones. */
+export function approvalProblems (data: unknown, root: string): RequestProblem[] { return problemsOf(approvalCheck, data, root) }
+
 /**
  * What a question replies to: data `{ approval: { id, approved } }` of the caller, or a text after the question.
  * Undefined for any other question.
+ * @throws BAD_REQUEST for such data of another form
  */
 export function replyOf (question: string, history: readonly ChatTurn[], { approval, data }: Readonly<Record<string, unknown>>): ApprovalReply | undefined {
-  for (const given of [approval, ...Array.isArray(data) ? data.map((part: unknown) => isRecord(part) ? part.approval : undefined) : []]) {
-    if (isRecord(given) && typeof given.id === 'string' && typeof given.approved === 'boolean') return { id: given.id, approved: given.approved, isNamed: true }
-  }
   const last = history.at(-1)
   const id = last?.role === 'assistant' ? BY_ID.exec(last.content.trimEnd())?.[1] : undefined
+  // data of other questions may have a member of the same name
+  const parts = Array.isArray(data) ? data.flatMap((part: unknown) => isRecord(part) && (id !== undefined || approvalCheck.Check(part.approval)) ? [part.approval] : []) : []
+  for (const given of [approval, ...parts]) {
+    if (given === undefined) continue
+    if (!approvalCheck.Check(given)) throw new InvalidRequestError(approvalProblems(given, 'body/approval'))
+    return { id: given.id, approved: given.approved, isNamed: true }
+  }
   return id === undefined ? undefined : { id, approved: yesOrNo(question), isNamed: false }
 }
 

@@ -7,6 +7,7 @@ import type { Answer } from '../vac/vac.js'
 import { allowCall } from '../vac/allowed-call.js'
 import type { StoredApproval } from './approval-store.js'
 import { replyOf } from './approval.js'
+import { endOfMarkdown } from './end-of-markdown.js'
 import { RunApprovals, type ApprovalRule } from './run-approvals.js'
 
 // a symbol: callers cannot send it, and threads of interpreters do not get it
@@ -67,7 +68,7 @@ export function approvingInterpreter (interpreter: Interpreter, rule: ApprovalRu
 /** The end of an answer that asks for an approval. */
 async function * asked ({ id, tool, server, input, text: question, expiresAt }: StoredApproval, before: string, end: unknown): AsyncGenerator<string, InterpreterResult> {
   // readers of text see it, too
-  const shown = before.trim() === '' ? question : `\n\n${question}`
+  const shown = before.trim() === '' ? question : `${endOfMarkdown(before)}\n\n${question}`
   yield shown
   const { source_documents: sources, metadata } = isRecord(end) ? end as Partial<FinalAnswer> : {}
   return {

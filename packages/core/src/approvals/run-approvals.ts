@@ -5,6 +5,7 @@ import {
 import { isRecord } from '../basics/is-record.js'
 import type { ChatTurn } from '../vac/vac.js'
 import type { InterpreterExtra } from '../vac/interpreter.js'
+import { runTurnOf } from '../vac/run-memory.js'
 import { needsApproval, replyOf } from './approval.js'
 import {
   askApproval, callDigest, changeStatus, checkInput, findApproval, keptOutcome,
@@ -64,7 +65,7 @@ export class RunApprovals {
 
   get #owner (): string | undefined { return this.#extra.principal?.owner }
 
-  /** Reads the question. @throws APPROVAL_NOT_FOUND for data with an unknown id, also of another caller */
+  /** Reads the question. @throws APPROVAL_NOT_FOUND for data with an unknown id, also of another caller; BAD_REQUEST */
   async begin (): Promise<Begun> {
     const { log } = this.#extra
     const reply = replyOf(this.#question, this.#history, this.#extra)
@@ -72,7 +73,7 @@ export class RunApprovals {
     const { id, approved, isNamed } = reply
     const found = await findApproval(this.#rule.records, this.#owner, id)
     if (found === undefined || found.vac !== this.#vac) {
-      if (isNamed) throw new ApprovalNotFoundError()
+      if (isNamed) throw new ApprovalNotFoundError('compare the id, or ask again for what you need')
       return { kind: 'new' }
     }
     // a model could repeat an id after a text of its choice
@@ -94,10 +95,10 @@ export class RunApprovals {
     return { kind: 'goes on', question: found.question ?? '', history: found.history ?? [] }
   }
 
-  /** The same for each attempt at a run. */
+  /** The same for each attempt at a turn of a run. */
   get #run (): string {
-    const { runId, taskId } = this.#extra
-    return typeof runId === 'string' ? runId : typeof taskId === 'string' ? taskId : randomUUID()
+    const run = runTurnOf(this.#extra)
+    return run === undefined ? randomUUID() : `${run.id} ${run.turn}`
   }
 
   #over ({ status }: FoundApproval): Begun {

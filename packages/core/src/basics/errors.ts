@@ -74,9 +74,9 @@ export const ApprovalOutcomeUnknownError = createError<[string]>('APPROVAL_OUTCO
 /** Arguments: the tool, why it cannot be asked about, and the remedy. */
 export const ApprovalTooLargeError = createError<[string, string]>('APPROVAL_TOO_LARGE',
   'the call of the tool %s needs an approval and cannot be asked about: %s', 413)
-/** Also for an approval of another caller. */
-export const ApprovalNotFoundError = createError('APPROVAL_NOT_FOUND',
-  'there is no such approval; it is kept for an hour after it expires', 404)
+/** Also for an approval of another caller. Argument: the remedy, the same for each id. */
+export const ApprovalNotFoundError = createError<[string]>('APPROVAL_NOT_FOUND',
+  'there is no such approval here; it is kept for an hour after it expires; %s', 404)
 /** Argument: what became of it. */
 export const ApprovalNotOpenError = createError<[string]>('APPROVAL_NOT_OPEN',
   'this approval %s; make the call again without it to ask for another one', 409)

@@ -75,7 +75,7 @@ export function reasonOf (error: unknown): string {
   if (cause !== undefined && cause !== null) return reasonOf(cause)
   if (name === 'TimeoutError') return 'the server did not answer in time'
   if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError' || name === 'SyntaxError') return 'the server sent an unreadable response'
-  if (name === 'AI_InvalidResponseDataError') return 'the stream ended before the answer did'
+  if (name === 'AI_InvalidResponseDataError') return /function\.name/.test(String(message)) ? 'the model called a tool without a name' : 'the stream ended before the answer did'
   if (error instanceof TypeError) return 'the connection broke'
   return 'the server reported an error'
 }

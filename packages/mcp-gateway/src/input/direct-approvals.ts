@@ -9,6 +9,9 @@ import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import type { Approval } from '../schemas.js'
 import type { Upstream } from '../upstream/upstream.js'
 
+/** The same for unknown ids, those of others, and those of VACs. */
+const ONLY_DIRECT = 'it is for calls that a caller makes of the gateway: the question of a VAC is answered by `yes` or `no` where it was asked, or by `approval: { id, approved }` of POST /vac/<name>'
+
 /** An approval, with the owner of the call. */
 type Located = FoundApproval & { readonly server: string, readonly owner: string | undefined }
 
@@ -41,7 +44,7 @@ export class DirectApprovals {
       throw required(await askApproval(this.#records, owner, call, ttl * 1_000))
     }
     const found = await findApproval(this.#records, owner, approval)
-    if (found === undefined || found.vac !== undefined) throw new ApprovalNotFoundError()
+    if (found === undefined || found.vac !== undefined) throw new ApprovalNotFoundError(ONLY_DIRECT)
     if (found.digest !== callDigest(call)) throw new ApprovalNotOpenError('is for a call of another tool, or with other arguments')
     const { status } = found
     if (status === undefined && !isExpired(found)) throw required(found)
@@ -72,11 +75,11 @@ export class DirectApprovals {
   async #find (principal: Principal | undefined, id: string): Promise<Located> {
     const located = await this.#records?.locate(id)
     const found = located && await findApproval(this.#records!, located.owner, id)
-    if (found === undefined || found.vac !== undefined || found.server === undefined) throw new ApprovalNotFoundError()
+    if (found === undefined || found.vac !== undefined || found.server === undefined) throw new ApprovalNotFoundError(ONLY_DIRECT)
     const { server, tool } = found
     if (!mayUse(principal, { approval: { owner: located!.owner, server, tool } })) {
       auditRefusal(this.#log, { reason: 'SCOPE', owner: principal?.owner, what: `approval:${server}__${tool}` })
-      throw new ApprovalNotFoundError()
+      throw new ApprovalNotFoundError(ONLY_DIRECT)
     }
     return { ...found, server, owner: located!.owner }
   }

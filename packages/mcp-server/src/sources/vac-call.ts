@@ -1,13 +1,13 @@
-import type { Answer, AnsweredTurn, ChatTurn, Progress, Runs, Step, StepView, Vac } from '@polyvac/core'
+import type { Answer, AnsweredTurn, Progress, Runs, Step, StepView, Vac } from '@polyvac/core'
 import {
-  askedBack, CallRecord, encodeChunk, placedMemory, queryResult, questionOf, searchMemory, skillFailure, sourceLines, stepsFor, streamResult, streamSettings, usageOf,
+  askedBack, CallRecord, encodeChunk, placedMemory, queryResult, questionOf, searchMemory, skillFailure, sourceLines, stepsFor, streamResult, streamSettings, usageOf, withRunTurn,
   type ByKind, type MemorySearchInput, type MemorySearchResult, type PlacedCall, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import { STEPS, USAGE } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
 import type { CallContext, TaskBeginning, ToolResult as Result } from '../tool-source.js'
 import { askInConversation, beginTurn, conversationProblem } from './vac-conversation.js'
-import { askForReply, canReply, readTurns } from './vac-dialogue.js'
+import { askForReply, canReply, historyOf, questionTurn, readTurns, type DialogueTurn } from './vac-dialogue.js'
 import { VacProgress } from './vac-progress.js'
 import { sourceLinks } from './vac-uri.js'
 
@@ -62,7 +62,7 @@ async function converse (
   const { signal, log, principal, place, task } = context
   const { question, history: sent, extra: { conversation_id: named, ...given } } = questionOf(args)
   const conversation = task?.contextId ?? String(named)
-  const extra = task === undefined ? given : { ...given, taskId: task.id, attempt: task.attempt }
+  const extra = task === undefined ? given : withRunTurn({ ...given, taskId: task.id, attempt: task.attempt }, task)
   const history = (await turn?.history())?.turns ?? sent
   const timeoutMs = timeoutOf(skill, args, defaultMs)
   const progress = new VacProgress(context)
@@ -75,7 +75,7 @@ async function converse (
   const steps = stepsOf(skill.vac, context) ?? turn?.steps
   const call = { extra, conversation: turn === undefined ? undefined : conversation, signal, timeoutMs, log, principal, onProgress, onStep, steps, protocol: 'mcp' as const, place }
   const run = skill.kind === 'stream' ? streamer(skill, progress, takeStep, record) : async (call: PlacedCall) => record.answered(await skill.vac.ask(call))
-  let turns: readonly ChatTurn[] = readTurns(context)
+  let turns: readonly DialogueTurn[] = readTurns(context)
   for (;;) {
     if (turns.length > 0) {
       const reply = await askForReply(turns, context)
@@ -85,7 +85,7 @@ async function converse (
     const last = turns.at(-1)?.content ?? question
     let answer: Answer
     try {
-      answer = await run({ ...call, question: last, history: [...history, ...turns.slice(0, -1)] })
+      answer = await run({ ...call, question: last, history: [...history, ...historyOf(turns.slice(0, -1))] })
     } catch (err) {
       const problem = problemOf(err, skill, context)
       await turn?.fail(problem)
@@ -99,8 +99,8 @@ async function converse (
     const asked = askedBack(answer)
     // a user signs in elsewhere: credentials must not come as a reply
     if (asked?.kind !== 'input') return resultOf(skill, answer)
-    const before: readonly ChatTurn[] = turns.length === 0 ? [{ role: 'user', content: question }] : turns
-    const next: readonly ChatTurn[] = [...before, { role: 'assistant', content: asked.text }]
+    const before: readonly DialogueTurn[] = turns.length === 0 ? [{ role: 'user', content: question }] : turns
+    const next: readonly DialogueTurn[] = [...before, questionTurn(asked.text, answer)]
     if (next.length > 2 * MAX_REPLIES || !canReply(next, context)) return resultOf(skill, answer)
     turns = next
   }
@@ -215,7 +215,7 @@ async function search (
   return { content: [{ type: 'text', text }, ...sourceLinks(skill.vac, documents)], structuredContent: found }
 }
 
-function declined ({ vac }: Skill, turns: readonly ChatTurn[]): Result {
+function declined ({ vac }: Skill, turns: readonly DialogueTurn[]): Result {
   const message = `the VAC ${JSON.stringify(vac.name)} needs an answer; it asked: ${turns.at(-1)?.content ?? ''}`
   return failed({ code: 'MCP_INPUT_DECLINED', message })
 }

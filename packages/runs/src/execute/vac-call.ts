@@ -1,5 +1,5 @@
 import type { StepView } from '@polyvac/core'
-import { questionOf, streamSettings, withRunMemory, type ExposedVacs, type PlacedCall, type QueryInput, type StreamInput } from '@polyvac/core/plugin'
+import { questionOf, streamSettings, withRunMemory, withRunTurn, type ExposedVacs, type PlacedCall, type QueryInput, type StreamInput } from '@polyvac/core/plugin'
 import type { TaskMessage, TaskRecord, TaskStore } from '@polyvac/tasks'
 import { earlierTurns, toTurn } from '../conversation/earlier-turns.js'
 import { contextOf, dataOf, filesOf } from '../conversation/messages.js'
@@ -32,7 +32,7 @@ export async function vacCallOf (run: Run, { vacs, tasks, timeoutMs }: CallOptio
     // the turns of this task are in the stored ones, too
     history: stored?.turns ?? [...sent, ...inContext, ...turns],
     conversation: contextOf(task),
-    extra: Object.assign(withRunMemory(extra, taskMemory(task, run.context)), { taskId: task.id, attempt },
+    extra: Object.assign(withRunTurn(withRunMemory(extra, taskMemory(task, run.context)), task), { taskId: task.id, attempt },
       message?.id === undefined ? undefined : messageExtra(task, message)),
     signal: stop,
     steps: shownSteps(task) ?? turn.steps,

@@ -1,7 +1,7 @@
 import { isAnswer, isStep, type Answer, type Authenticate, type ChatTurn, type Conversations, type Log, type Principal } from '@polyvac/core'
 import {
   askedBack, BoundLog, CallRecord, callerOfFields, currentCaller, failureOf, isLargeJson, releaseContext, traceTask, UnauthenticatedError, usageOf, VacInvalidResultError, vacOfSkill,
-  vacsFor, withRunMemory, withStored, yieldToEventLoop, type ExposedVacs, type PlacedCall
+  vacsFor, withRunMemory, withRunTurn, withStored, yieldToEventLoop, type ExposedVacs, type PlacedCall
 } from '@polyvac/core/plugin'
 import { isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import { AnswerWriter } from '../execute/stream-answer.js'
@@ -78,7 +78,7 @@ async function answerOf (task: TaskRecord, context: TaskContext, { options, vac:
   const call: PlacedCall = {
     question: reply?.content ?? question,
     history: earlier,
-    extra: withRunMemory({ ...extra, runId: task.id, attempt: context.attempt }, taskMemory(task, context)),
+    extra: withRunTurn(withRunMemory({ ...extra, runId: task.id, attempt: context.attempt }, taskMemory(task, context)), task),
     conversation: contextOf(task),
     signal: context.stop,
     timeoutMs,

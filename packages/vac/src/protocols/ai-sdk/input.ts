@@ -122,7 +122,7 @@ function repliedIn (step: readonly Part[]): Pick<ChatInput, 'question' | 'reply'
     const { toolCallId: call, state, output, approval } = part
     if (toolOf(part) !== ASK_USER || typeof call !== 'string') continue
     if (state === 'output-available' && isRecord(approval)) {
-      const isDenied = approval.approved === false
+      const isDenied = approval.approved !== true
       return { question: isDenied ? 'no' : 'yes', reply: { call, isDenied } }
     }
     if (state === 'output-available') return textOf(output).trim() === '' ? undefined : { question: textOf(output), reply: { call, output } }

@@ -1,5 +1,5 @@
 import { ChatHistory, VacInfo } from '@polyvac/core'
-import { MemorySearchInput, NOT_BLANK } from '@polyvac/core/protocol'
+import { ApprovalData, MemorySearchInput, NOT_BLANK } from '@polyvac/core/protocol'
 import { ConversationId } from './conversation-schemas.js'
 import { Type, type Static } from '@sinclair/typebox'
 
@@ -9,6 +9,7 @@ export const VacQuery = Type.Object({
   chat_history: Type.Optional(Type.Union([ChatHistory, Type.Null()])),
   background: Type.Optional(Type.Boolean({ description: 'answer 202 at once; the answer is a run that goes on without its reader' })),
   conversation_id: Type.Optional(Type.Union([ConversationId, Type.Null()])),
+  approval: Type.Optional(ApprovalData),
   store: Type.Optional(Type.Unknown({ description: '`false` leaves the question and its answer out of the conversation; any other value goes to the interpreter' })),
   steps: Type.Optional(Type.Unknown({ description: '`true` asks for the steps of the answer; any other value goes to the interpreter' }))
 }, { $id: 'VacQuery', title: 'VacQuery', additionalProperties: true })
