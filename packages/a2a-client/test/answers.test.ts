@@ -35,6 +35,16 @@ test('a status is not the answer where there is one, and a history is where ther
   t.equal((await vac.ask({ question: 'history' })).answer, 'from the history')
 })
 
+test('the address of a file that is not a page of the web is not passed on', async t => {
+  const bad = ['javascript:alert(1)', 'JavaScript://x%0aalert(1)', ' javascript:alert(1)', 'data:text/html,<script>', 'data:text/html;base64,aGk=', 'vbscript:x', 'file:///etc/passwd', '/relative', '']
+  const parts = [...bad, 'https://files.example/a.pdf'].flatMap(url => [{ url, filename: 'a' }, { file: { uri: url, name: 'b' } }])
+  const raw = await rawAgent(t, ({ id }, response) => stream(response, id, [task(WORKING), artifact('Here'), { artifactUpdate: { taskId: 'task-1', artifact: { artifactId: 'f', parts } } }, status(COMPLETED)]))
+  const { answer, chunks } = await hear(open(t, raw.origin).vac, 'hi') as any
+  const urls = answer.artifacts.flatMap(({ parts }: any) => parts.map(({ url }: any) => url))
+  t.strictSame(urls.filter(Boolean), ['https://files.example/a.pdf', 'https://files.example/a.pdf'])
+  t.notMatch(JSON.stringify([answer, chunks]), /javascript|data:text|vbscript|etc.passwd/i)
+})
+
 test('an agent that refuses, rejects or needs an authorization', async t => {
   const raw = await rawAgent(t, ({ id, params }, response) => {
     const [{ text }] = params.message.parts

@@ -61,7 +61,7 @@ export { BYTES_PER_CHAR, HeldBytes, MemoryBudget, MemoryBudgetError, memoryBudge
 export { OWNER_SHARE, ownerShare, OwnerSlots, setOwnerShare, shareOf } from './limits/owner-slots.js'
 export { LogGate } from './basics/log-gate.js'
 export { OpenStreams } from './http/open-streams.js'
-export { problemsOf, InvalidRequestError, NOT_BLANK } from './http/validation.js'
+export { problemsOf, InvalidRequestError, NOT_BLANK, type RequestProblem } from './http/validation.js'
 export { signInRequest } from './interpreter/failure.js'
 export { failureOf, logFailure, retryAfter, unsupportedType, type Failure } from './http/error-body.js'
 export { HIDDEN, describeRoutes, labelRoutes, openApiSchema, protocolOf, refuseOtherMethods, RouteTable } from './http/plugin-routes.js'

@@ -73,12 +73,19 @@ function partOf (part: Json): RemotePart | undefined {
   const extras = { filename: textOf(filename), mediaType: textOf(mediaType), metadata: recordOf(metadata) }
   if (typeof text === 'string') return { kind: 'text', text, ...extras }
   if (typeof raw === 'string') return { kind: 'file', bytes: raw, ...extras }
-  if (typeof url === 'string') return { kind: 'file', url, ...extras }
+  if (typeof url === 'string') return isLink(url) ? { kind: 'file', url, ...extras } : undefined
   if (isRecord(file)) {
     const { bytes, uri, name, mimeType } = file
-    return { kind: 'file', bytes: textOf(bytes), url: textOf(uri), ...extras, filename: textOf(name), mediaType: textOf(mimeType) }
+    const [content, address] = [textOf(bytes), textOf(uri)]
+    if (content === undefined && (address === undefined || !isLink(address))) return undefined
+    return { kind: 'file', bytes: content, url: content === undefined ? address : undefined, ...extras, filename: textOf(name), mediaType: textOf(mimeType) }
   }
   return data === undefined ? undefined : { kind: 'data', data, ...extras }
+}
+
+/** Front ends show the address of a file as a link: a script or a page in the address itself is left out. */
+function isLink (url: string): boolean {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
 }
 
 function list (value: unknown): Json[] { return Array.isArray(value) ? value.filter(isRecord) : [] }
