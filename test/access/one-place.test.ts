@@ -16,6 +16,7 @@ const OTHERS: ReadonlyArray<readonly [file: string, part: string, reason: string
   ['packages/a2a/src/tasks/stream-quota.ts', 'charsOf.get(owner) === most', 'finds the owner that holds most'],
   ['packages/auth/src/token-authentication.ts', 'principal?.owner === owner', 'finds the entry of a credential'],
   ['packages/core/src/access/principal.ts', 'owner.trim() !== owner', 'checks the form of a name'],
+  ['packages/core/src/approvals/approving-interpreter.ts', '=== false ? `vac:', 'the name of an agent in a list of tools'],
   ['packages/core/src/basics/tool-name.ts', '__x`)} would mean', 'the text of a message'],
   ['packages/mcp-gateway/src/input/interactive-calls.ts', 'running.principal?.owner === principal.owner', 'counts the share of an owner'],
   ['packages/mcp-gateway/src/rights.ts', 'refuse(servers, principal', 'the text of a line of the log'],
