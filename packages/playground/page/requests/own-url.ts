@@ -1,5 +1,7 @@
-/** The tests read files of the page without a browser, whose `location` they do not have. */
-export const pageAddress = (): string => (globalThis as unknown as { readonly location: { readonly href: string } }).location.href
+interface Browser { readonly document: { querySelector (selector: string): { readonly src: string } | null } }
+
+/** The folder of the script of the page, to which addresses are relative: the document may be at another one. */
+export const pageAddress = (): string => new URL('.', (globalThis as unknown as Browser).document.querySelector('script[src]')!.src).href
 
 /**
  * An address of this service as a URL. Requests to it get the caller's token, so what the browser makes of the text is

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { send, SIGN_IN, type Sent } from '../requests/exchange.js'
 
-export type RouteName = 'vac' | 'openai' | 'responses' | 'ai_sdk' | 'ag_ui' | 'a2a' | 'card' | 'mcp' | 'gateway' | 'ready' | 'openapi'
+export type RouteName = 'vac' | 'openai' | 'responses' | 'ai_sdk' | 'ag_ui' | 'a2a' | 'card' | 'mcp' | 'gateway' | 'ready' | 'openapi' | 'home'
 
 export interface Settings {
   readonly title: string
@@ -9,6 +9,8 @@ export interface Settings {
   readonly readOnly: boolean
   /** Addresses relative to the page; null where the service does not have them. */
   readonly routes: Readonly<Record<RouteName, string | null>>
+  /** Where a person signs in. */
+  readonly signIn?: string
 }
 
 export interface VacInfo {
@@ -18,16 +20,22 @@ export interface VacInfo {
   readonly model?: string
   readonly agent?: string
   readonly memory?: boolean
+  /** What it takes besides text. */
+  readonly takes?: readonly string[]
 }
 
 export const settings = signal<Settings>({
   title: 'Playground',
   readOnly: true,
-  routes: { vac: null, openai: null, responses: null, ai_sdk: null, ag_ui: null, a2a: null, card: null, mcp: null, gateway: null, ready: null, openapi: null }
+  routes: { vac: null, openai: null, responses: null, ai_sdk: null, ag_ui: null, a2a: null, card: null, mcp: null, gateway: null, ready: null, openapi: null, home: null }
 })
 export const vacs = signal<readonly VacInfo[]>([])
 /** Why the page cannot ask, for people. */
 export const problem = signal('')
+/** Whether the caller has to sign in, or to enter another token. */
+export const isRefused = signal(false)
+/** Questions to begin with, by the names of the VACs. */
+export const examples = signal<Readonly<Record<string, readonly string[]>>>({})
 
 /** Reads the settings of the page and the VACs. */
 export async function loadSettings (): Promise<void> {
@@ -37,10 +45,21 @@ export async function loadSettings (): Promise<void> {
     document.title = settings.value.title
     const { vac } = settings.value.routes
     if (vac === null) return
-    vacs.value = (await bodyOf(await send({ protocol: 'direct', label: 'list VACs', path: vac, as: 'json' }))).vacs as VacInfo[] | undefined ?? []
+    const sent = await send({ protocol: 'direct', label: 'list VACs', path: vac, as: 'json' })
+    isRefused.value = sent.exchange.status === 401
+    vacs.value = (await bodyOf(sent)).vacs as VacInfo[] | undefined ?? []
+    await loadExamples()
   } catch (err) {
     problem.value = `The page cannot ask: ${(err as Error).message}`
   }
+}
+
+/** The page works without them. */
+async function loadExamples (): Promise<void> {
+  const { home } = settings.value.routes
+  if (home === null || home === undefined) return
+  const { questions } = await bodyOf(await send({ protocol: 'http', label: 'example questions', path: home, as: 'json' })).catch(() => ({ questions: undefined }))
+  examples.value = (questions ?? {}) as Readonly<Record<string, readonly string[]>>
 }
 
 /** The body of a response. @throws Error with the text of the service, or of what is before it, where that refuses */

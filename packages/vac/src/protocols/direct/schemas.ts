@@ -10,6 +10,7 @@ export const VacQuery = Type.Object({
   background: Type.Optional(Type.Boolean({ description: 'answer 202 at once; the answer is a run that goes on without its reader' })),
   conversation_id: Type.Optional(Type.Union([ConversationId, Type.Null()])),
   store: Type.Optional(Type.Unknown({ description: '`false` leaves the question and its answer out of the conversation; any other value goes to the interpreter' })),
+  citations: Type.Optional(Type.Unknown({ description: '`true` asks for the addresses of the sources; any other value goes to the interpreter' })),
   steps: Type.Optional(Type.Unknown({ description: '`true` asks for the steps of the answer; any other value goes to the interpreter' }))
 }, { $id: 'VacQuery', title: 'VacQuery', additionalProperties: true })
 export type VacQuery = Static<typeof VacQuery>
