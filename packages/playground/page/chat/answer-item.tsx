@@ -11,7 +11,7 @@ import { Files } from './files.js'
 import { Citing, Markdown } from './markdown.js'
 import { Reply } from './reply.js'
 import { Sources, useCite } from './sources.js'
-import { Steps } from './steps.js'
+import { isCalling, Steps } from './steps.js'
 
 interface AnswerItemProps {
   readonly answer: Answer
@@ -37,7 +37,7 @@ function Item ({ answer, isLast, protocol }: AnswerItemProps): JSX.Element {
       <div class='answer' data-testid='chat-answer' data-state={state} aria-busy={state === 'asking'}>
         {steps.length > 0 && <Steps steps={steps} isAsking={state === 'asking'} hasText={text !== ''} />}
         <Citing.Provider value={cite}><Markdown text={shown} /></Citing.Provider>
-        {state === 'asking' && text === '' && <Waiting answer={answer} />}
+        {state === 'asking' && text === '' && !isCalling(steps) && <Waiting answer={answer} />}
         {isCut === true && <p class='notice warning' data-testid='chat-cut'>Only the beginning was sent.</p>}
         {unsent > 0 && <p class='notice warning' data-testid='chat-unsent'>Earlier answers too long to send: {unsent}.</p>}
         {signIn !== undefined && state === 'asking' && (

@@ -45,6 +45,7 @@ export function Chat ({ panel: Panel }: { readonly panel: FunctionComponent<Pane
       <main class='talk' data-testid='view-chat'>
         <div class='bar'>
           <span class='only-narrow'><IconButton icon='menu' label='Conversations' testId='menu' onClick={() => { isListOpen.value = true }} /></span>
+          <h1 class='hidden'>{settings.value.title}</h1>
           <select class='agent' aria-label='Agent' data-testid='chat-vac' value={vac} disabled={vacs.value.length < 2} onChange={event => { choose(event.currentTarget.value, protocol) }}>
             {vacs.value.map(({ name, display_name: title }) => <option key={name} value={name}>{title ?? name}</option>)}
           </select>

@@ -34,6 +34,10 @@ export function Composer ({ vac, name, takes, onAsk }: ComposerProps): JSX.Eleme
   const field = useRef<HTMLTextAreaElement>(null)
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {
+    // a keyboard on a screen would cover the page
+    if (vac !== '' && matchMedia('(hover: hover)').matches) field.current?.focus({ preventScroll: true })
+  }, [vac])
+  useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Escape' && isAsking.value) stop()
       const { tagName = '' } = document.activeElement ?? {}

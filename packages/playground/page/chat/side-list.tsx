@@ -18,7 +18,7 @@ export function SideList (): JSX.Element {
   return (
     <aside class='side' data-open={isListOpen.value} aria-label='Conversations' onKeyDown={event => { if (event.key === 'Escape') isListOpen.value = false }}>
       <div class='side-head'>
-        <Logo /><h1>{title}</h1>
+        <Logo /><b>{title}</b>
         <span class='only-narrow'><IconButton icon='close' label='Close the list' testId='menu-close' onClick={() => { isListOpen.value = false }} /></span>
       </div>
       <button
@@ -63,7 +63,7 @@ function StoredList (): JSX.Element {
           />
         </label>
       )}
-      {found.length === 0 && <p class='soft' role='status'>{heads.length === 0 ? 'None yet.' : 'No title has these words.'}</p>}
+      {found.length === 0 && <p class='soft' role='status'>{heads.length === 0 ? 'No conversation yet.' : 'No title has these words.'}</p>}
       <ul class='heads'>{found.map(head => <StoredHead key={head.id} vac={vac} head={head} isOpen={head.id === open} onOpen={() => { isListOpen.value = false }} />)}</ul>
       {cursor !== undefined && searched.value === '' && <button type='button' data-testid='stored-more' onClick={() => { readMore(stored.value) }}>More</button>}
     </div>

@@ -20,6 +20,9 @@ function shownOf (steps: readonly Step[]): Shown[] {
   })
 }
 
+/** Whether a tool is running, which its card shows. */
+export const isCalling = (steps: readonly Step[]): boolean => shownOf(steps).some(step => 'call' in step && step.result === undefined)
+
 /** What the agent does: while it answers as a list, afterwards as one line that opens. */
 export function Steps ({ steps, isAsking, hasText }: { readonly steps: readonly Step[], readonly isAsking: boolean, readonly hasText: boolean }): JSX.Element | null {
   const choice = useSignal<boolean | undefined>(undefined)
