@@ -79,7 +79,7 @@ test('the answer has steps as cards, citations that open the rendered source, ti
   await page.getByTestId('chat-steps').locator('> summary').click()
   t.match(await page.getByTestId('chat-step').allTextContents(), [/^forecastweather 412 ms/, /^warningsfailed/])
   await page.getByTestId('chat-step').first().locator('summary').click()
-  t.match(await page.getByTestId('chat-step-input').textContent(), /"city": "Oslo"/)
+  t.match(await page.getByTestId('chat-step-input').first().textContent(), /"city": "Oslo"/)
   t.equal(await page.getByTestId('chat-step-output').textContent(), 'sunny')
   await page.getByTestId('chat-reasoning').locator('summary').click()
   t.match(await page.getByTestId('chat-reasoning').textContent(), /The forecast answers this\.$/)

@@ -86,6 +86,7 @@ function Thread ({ children }: { readonly children: ComponentChildren }): JSX.El
   const box = useRef<HTMLDivElement>(null)
   const inner = useRef<HTMLDivElement>(null)
   const isFollowing = useSignal(true)
+  const top = useRef(0)
   const toEnd = (): void => { box.current?.scrollTo({ top: box.current.scrollHeight }) }
   // a question of the reader goes to the end, wherever the reader is
   useEffect(() => {
@@ -101,7 +102,12 @@ function Thread ({ children }: { readonly children: ComponentChildren }): JSX.El
     <div class='thread-box'>
       <div
         class='thread' ref={box} tabIndex={0} role='region' aria-label='Turns' data-testid='chat-thread'
-        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => { isFollowing.value = scrollHeight - scrollTop - clientHeight < NEAR_PX }}
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+          // the text may have grown since the page went to the end, so only a way up is the reader's
+          if (scrollHeight - scrollTop - clientHeight < NEAR_PX) isFollowing.value = true
+          else if (scrollTop < top.current) isFollowing.value = false
+          top.current = scrollTop
+        }}
       >
         <div class='column' ref={inner}>{children}</div>
       </div>
