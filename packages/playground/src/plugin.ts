@@ -88,24 +88,25 @@ function styleOf (theme: PlaygroundTheme): string {
   return declarations.length === 0 ? '' : `:root{${declarations.join(';')}}\n`
 }
 
-// @keyed by the addresses that the application gives: the host has one
-const fronts = new Map<string, Asset>()
+/** The page of the last address that the application named. */
+let front: { readonly base: string, readonly asset: Asset } | undefined
 
 /**
- * Sends the page at another address than `<prefix>/playground/`: the host has it at `/`.
+ * Sends the page, to browsers, at another address than `<prefix>/playground/`: the host has it at `/`.
  * @param base the address of the playground, relative to that one, such as `playground/`
  */
 export async function sendPage (request: FastifyRequest, reply: FastifyReply, base: string): Promise<FastifyReply> {
-  const [index] = readAssets()
-  const asset = fronts.get(base) ?? textAsset('', index!.type, index!.bodies.identity.toString().replace(/ (href|src)="/g, ` $1="${base}`))
-  fronts.set(base, asset)
-  return await sendAsset(request, reply, asset)
+  if (front?.base !== base) {
+    const [index] = readAssets()
+    front = { base, asset: textAsset('', index!.type, index!.bodies.identity.toString().replace(/ (href|src)="/g, ` $1="${base}`)) }
+  }
+  return await sendAsset(request, reply, front.asset, 'accept, accept-encoding')
 }
 
-async function sendAsset ({ headers }: FastifyRequest, reply: FastifyReply, { type, bodies, etags }: Asset): Promise<FastifyReply> {
+async function sendAsset ({ headers }: FastifyRequest, reply: FastifyReply, { type, bodies, etags }: Asset, vary = 'accept-encoding'): Promise<FastifyReply> {
   const accepted = headers['accept-encoding']
   const coding = accepted === undefined ? 'identity' : (negotiate(accepted, [...CODINGS]) ?? 'identity') as keyof Asset['bodies']
-  reply.headers({ ...HEADERS, etag: etags[coding], vary: 'accept-encoding' })
+  reply.headers({ ...HEADERS, etag: etags[coding], vary })
   if (matchesEtag(headers['if-none-match'], etags[coding])) return await reply.code(304).send()
   if (coding !== 'identity') reply.header('content-encoding', coding)
   return await reply.type(type).send(bodies[coding])

@@ -21,7 +21,7 @@ import type { Meaning } from '../search/vectors.js'
 const MAX_EXAMPLES = 20
 const MAX_EXAMPLE_CHARS = 80
 const EXAMPLE_SCORE = 0.6
-const MAX_QUESTIONS = 3
+const MAX_EXAMPLE_QUESTIONS = 3
 
 export interface IndexStats {
   readonly files: number
@@ -173,9 +173,9 @@ export class FolderMemory implements Memory, WeightedMemory {
       if (hit === undefined) continue
       if (found.has(hit.source)) others.push(query)
       else found.set(hit.source, query)
-      if (found.size === MAX_QUESTIONS) break
+      if (found.size === MAX_EXAMPLE_QUESTIONS) break
     }
-    return [...found.values(), ...others].slice(0, MAX_QUESTIONS)
+    return [...found.values(), ...others].slice(0, MAX_EXAMPLE_QUESTIONS)
   }
 
   /** Resolves with the first attempt to embed the passages, also where it fails; without a model with `ready`. */

@@ -36,7 +36,7 @@ export function Chat ({ panel: Panel }: { readonly panel: FunctionComponent<Pane
   useEffect(() => { if (hasSettings) resume() }, [hasSettings])
   useEffect(() => { if (vac !== '') openList(vac) }, [vac, vacs.value])
   const send = (question: string, attached: readonly Attachment[] = []): void => { if (!isAsking.value) ask(vac, protocol, question, { attached }) }
-  if (isRefused.value) return <main class='alone' data-testid='view-chat'><SignIn /></main>
+  if (isRefused.value) return <main class='single' data-testid='view-chat'><SignIn /></main>
   const takes = protocol === 'direct' ? (info?.takes ?? []).filter(kind => kind === 'images' || kind === 'files') : []
   return (
     <div class='frame' data-inspected={isInspected.value}>

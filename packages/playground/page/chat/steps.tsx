@@ -7,7 +7,7 @@ import { count, duration, Json } from '../shared/ui.js'
 type Call = Extract<Step, { tool_call: unknown }>['tool_call']
 type Result = Extract<Step, { tool_result: unknown }>['tool_result']
 
-/** What is shown of the steps: a result belongs to its call. Sources and files have places of their own. */
+/** What is shown of the steps: a result belongs to its call. Sources and files are shown elsewhere. */
 type Shown = { readonly call: Call, readonly result?: Result | undefined } | { readonly reasoning: string } | { readonly data: { readonly type: string, readonly value: unknown } }
 
 function shownOf (steps: readonly Step[]): Shown[] {

@@ -20,7 +20,7 @@ export interface HomeParts {
 /** Most VACs whose example questions are in the index. */
 const MAX_VACS = 20
 
-/** GET /: the chat for browsers, or a page without it where the playground is off, and for other clients a JSON index. */
+/** GET /: for browsers the chat, or a page without it where the playground is off; for other clients a JSON index. */
 export async function registerHome (app: FastifyInstance, parts: HomeParts): Promise<void> {
   await app.register(async scope => {
     // the document has nothing of the service; its chat asks for a token where the routes refuse its caller
@@ -28,9 +28,7 @@ export async function registerHome (app: FastifyInstance, parts: HomeParts): Pro
       if (request.method !== 'GET' && request.method !== 'HEAD') return
       if (!isBrowser(request) || !parts.protocols().includes(PLAYGROUND)) return
       const { sendPage } = await loadPlugin(PLAYGROUND) as unknown as typeof import('@polyvac/playground')
-      await sendPage(request, reply, 'playground/')
-      reply.header('vary', 'accept, accept-encoding')
-      return reply
+      return await sendPage(request, reply, 'playground/')
     })
     const principalOf = authenticateCallers(scope, parts.authenticate)
     scope.get('/', { schema: { hide: true } }, async (request, reply) => {
