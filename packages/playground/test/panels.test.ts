@@ -12,6 +12,7 @@ import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/b
 import { until } from '../../../test/fixtures/until.js'
 import { playgroundPlugin } from '../src/index.js'
 import { startApp } from './fixtures/app.js'
+import { openInspector } from './fixtures/chat.js'
 import { takePicture, violations, violationsOfThemes } from './fixtures/axe.js'
 
 const BAD_SERVER = fileURLToPath(new URL('../../mcp-gateway/test/fixtures/bad-server.mjs', import.meta.url))
@@ -317,6 +318,7 @@ test('a task of another tab, and of another replica, is followed to its end', op
   const allow = [/\/tasks\/[\w-]+:subscribe/]
   const chat = await openPage(t, `${one}#/chat/demo?protocol=a2a&question=wait`, { allow })
   await chat.getByTestId('chat-send').click()
+  await openInspector(chat)
   await chat.getByTestId('chat-task').click()
   const id = new URL(chat.url()).hash.replace('#/timeline/', '')
   const tab = await openPage(t, `${one}#/timeline/${id}`, { allow })
