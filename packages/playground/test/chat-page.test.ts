@@ -10,7 +10,7 @@ import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/b
 import { until } from '../../../test/fixtures/until.js'
 import { playgroundPlugin } from '../src/index.js'
 import { startApp } from './fixtures/app.js'
-import { violationsOfThemes } from './fixtures/axe.js'
+import { takePicture, violationsOfThemes } from './fixtures/axe.js'
 import { ask } from './fixtures/chat.js'
 
 const options = { skip: browserMissing }
@@ -77,6 +77,7 @@ test('the answer has steps as cards, citations that open the rendered source, ti
   await answered(page, 'they write')
   t.equal(await page.getByTestId('chat-steps').locator('> summary').textContent(), ' 2 tool calls, 1 failed')
   await page.getByTestId('chat-steps').locator('> summary').click()
+  await takePicture(page, 'chat')
   t.match(await page.getByTestId('chat-step').allTextContents(), [/^forecastweather 412 ms/, /^warningsfailed/])
   await page.getByTestId('chat-step').first().locator('summary').click()
   t.match(await page.getByTestId('chat-step-input').first().textContent(), /"city": "Oslo"/)
