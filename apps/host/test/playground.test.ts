@@ -15,7 +15,7 @@ test('createHost serves the playground where its switch is on, and the page know
     if (status !== 200) continue
     t.match(home.body, /src="playground\/page\.js"/)
     t.match(home.headers, { vary: 'accept, accept-encoding', 'content-security-policy': /script-src 'self'/ })
-    t.match((await app.inject({ url: '/', headers: { accept: 'application/json' } })).json(), { vacs: ['demo'], questions: { demo: ['What can you do?'] } })
+    t.match((await app.inject({ url: '/', headers: { accept: 'application/json' } })).json(), { vacs: ['demo'], left_out: {}, questions: { demo: ['What can you do?'] } })
     t.match((await app.inject('/playground/settings.json')).json(), { title: 'Polyvac', routes: { home: '../', vac: '../vac', a2a: null, card: null, mcp: null, gateway: null } })
   }
 })

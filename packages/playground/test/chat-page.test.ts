@@ -28,7 +28,7 @@ async function startReader (t: { teardown (run: () => unknown): unknown }, inter
   const app = Fastify({ forceCloseConnections: true })
   await app.register(vacPlugin, { vacs, runs: createRuns({ vacs, tasks }) })
   await app.register(playgroundPlugin, { title: 'Nordlys', routes: { a2a: null, card: null, mcp: null, gateway: null, home: 'index.json' } })
-  app.get('/playground/index.json', async () => ({ questions: { demo: ['How is Oslo?', 'How is Bergen?', 'And Narvik?', 'And Bodø?'] } }))
+  app.get('/playground/index.json', async () => ({ left_out: { demo: ['2 files left out: 2 .wpd'] }, questions: { demo: ['How is Oslo?', 'How is Bergen?', 'And Narvik?', 'And Bodø?'] } }))
   t.teardown(async () => { await app.close(); await tasks.close() })
   return `${await app.listen({ port: 0, host: '127.0.0.1' })}/playground/`
 }
@@ -41,6 +41,7 @@ test('an empty chat shows who answers and three questions, and the keyboard suff
   await page.getByTestId('chat-example').first().waitFor()
   t.match(await page.getByTestId('chat-empty').textContent(), /^Weather desk.*Knows the weather\./)
   t.strictSame(await page.getByTestId('chat-example').allTextContents(), ['How is Oslo?', 'How is Bergen?', 'And Narvik?'])
+  t.match(await page.getByTestId('chat-left-out').textContent(), /2 \.wpd/)
   t.equal(await page.title(), 'Nordlys')
   t.strictSame(await violationsOfThemes(page), [])
   await page.getByTestId('chat-example').nth(1).press('Enter')

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useId, useMemo } from 'preact/hooks'
 import { isWeb } from '../shared/address.js'
+import { focusOn } from '../shared/focus.js'
 import { IconButton } from '../shared/icons.js'
 import { CopyButton, duration, Link } from '../shared/ui.js'
 import { askAgain } from './again.js'
@@ -33,7 +34,7 @@ function Item ({ answer, isLast, protocol }: AnswerItemProps): JSX.Element {
   const shown = asked === -1 ? text : text.slice(0, asked)
   return (
     <li class='turn'>
-      <QuestionItem answer={answer} protocol={protocol} />
+      <QuestionItem answer={answer} isLast={isLast} protocol={protocol} />
       <div class='answer' data-testid='chat-answer' data-state={state} aria-busy={state === 'asking'}>
         {steps.length > 0 && <Steps steps={steps} isAsking={state === 'asking'} hasText={text !== ''} />}
         <Citing.Provider value={cite}><Markdown text={shown} /></Citing.Provider>
@@ -78,11 +79,11 @@ function Figures ({ answer: { state, totalMs, usage } }: { readonly answer: Answ
     ...usage === undefined ? [] : [`${(usage.prompt_tokens + usage.completion_tokens).toLocaleString()} tokens`]
   ]
   const title = usage === undefined ? undefined : `${usage.prompt_tokens} in, ${usage.completion_tokens} out`
-  return <span class='soft' data-testid='chat-figures' title={title}>{facts.join(' · ')}</span>
+  return <span class='soft' dir='ltr' data-testid='chat-figures' title={title}>{facts.join(' · ')}</span>
 }
 
 /** The question, and the field in which it is changed. */
-function QuestionItem ({ answer, protocol }: Pick<AnswerItemProps, 'answer' | 'protocol'>): JSX.Element {
+function QuestionItem ({ answer, isLast, protocol }: AnswerItemProps): JSX.Element {
   const isEdited = useSignal(false)
   const { question, attached = [] } = answer
   if (isEdited.value) {
@@ -96,11 +97,11 @@ function QuestionItem ({ answer, protocol }: Pick<AnswerItemProps, 'answer' | 'p
           askAgain(answer, text, protocol)
         }}
       >
-        <textarea name='edited' rows={2} dir='auto' required aria-label='Edited question' data-testid='chat-edited' defaultValue={question} ref={field => { field?.focus() }} />
+        <textarea name='edited' rows={2} dir='auto' required aria-label='Edited question' data-testid='chat-edited' defaultValue={question} ref={focusOn} />
         <div class='line'>
           <button class='main' data-testid='chat-edited-send' disabled={isAsking}>Ask</button>
           <button type='button' data-testid='chat-edited-cancel' onClick={() => { isEdited.value = false }}>Cancel</button>
-          <span class='soft'>The later turns are dropped.</span>
+          {!isLast && <span class='soft'>The later turns are dropped.</span>}
         </div>
       </form>
     )

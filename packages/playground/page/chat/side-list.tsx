@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { Icon, IconButton, Logo } from '../shared/icons.js'
 import { settings } from '../shared/settings.js'
 import { Notice } from '../shared/ui.js'
@@ -15,8 +16,19 @@ const searched = signal('')
 /** The name of the service, the conversations that it keeps, and access. */
 export function SideList (): JSX.Element {
   const { title, readOnly } = settings.value
+  const wasOpen = useRef(false)
+  useEffect(() => {
+    if (isListOpen.value !== wasOpen.current) document.querySelector<HTMLElement>(`[data-testid=menu${isListOpen.value ? '-close' : ''}]`)?.focus()
+    wasOpen.current = isListOpen.value
+  }, [isListOpen.value])
   return (
-    <aside class='side' data-open={isListOpen.value} aria-label='Conversations' onKeyDown={event => { if (event.key === 'Escape') isListOpen.value = false }}>
+    <aside
+      class='side' data-open={isListOpen.value} aria-label='Conversations' onKeyDown={event => {
+        if (event.key !== 'Escape' || !isListOpen.value) return
+        event.stopPropagation()
+        isListOpen.value = false
+      }}
+    >
       <div class='side-head'>
         <Logo /><b>{title}</b>
         <span class='only-narrow'><IconButton icon='close' label='Close the list' testId='menu-close' onClick={() => { isListOpen.value = false }} /></span>

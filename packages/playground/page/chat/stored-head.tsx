@@ -1,6 +1,7 @@
 import type { ConversationHead } from '@polyvac/client'
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { focusOn } from '../shared/focus.js'
 import { IconButton } from '../shared/icons.js'
 import { settings } from '../shared/settings.js'
 import { answers, isAsking, openConversation } from './conversation.js'
@@ -25,7 +26,7 @@ export function StoredHead ({ vac, head: { id, title, turn_count: turns }, isOpe
       <li data-testid='stored-conversation'>
         <form class='rename' onSubmit={event => { event.preventDefault(); rename((event.currentTarget.elements.namedItem('title') as HTMLInputElement).value.trim()) }}>
           <input
-            name='title' dir='auto' aria-label='Title of the conversation' autocomplete='off' maxLength={256} data-testid='stored-title' defaultValue={title} ref={field => { field?.focus() }}
+            name='title' dir='auto' aria-label='Title of the conversation' autocomplete='off' maxLength={256} data-testid='stored-title' defaultValue={title} ref={focusOn}
             onKeyDown={event => {
               if (event.key !== 'Escape') return
               event.stopPropagation()
@@ -42,7 +43,7 @@ export function StoredHead ({ vac, head: { id, title, turn_count: turns }, isOpe
       <li class='confirm' data-testid='stored-conversation'>
         <p>Delete it with {turns === 1 ? 'its turn' : `its ${turns} turns`}?</p>
         <div class='line'>
-          <button type='button' class='danger' data-testid='stored-delete-yes' ref={button => { button?.focus() }} onClick={() => { remove() }}>Delete</button>
+          <button type='button' class='danger' data-testid='stored-delete-yes' ref={focusOn} onClick={() => { remove() }}>Delete</button>
           <button type='button' data-testid='stored-delete-no' onClick={() => { mode.value = 'shown' }}>Keep</button>
         </div>
       </li>

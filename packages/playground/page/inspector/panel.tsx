@@ -13,7 +13,13 @@ export function Panel ({ offered, protocol, onProtocol, onClose }: PanelProps): 
   const last = answers.value.at(-1)
   const exchange = exchanges.value.find(({ id }) => id === last?.exchange)
   return (
-    <aside class='panel' aria-label='Inspector' data-testid='inspector' onKeyDown={event => { if (event.key === 'Escape') onClose() }}>
+    <aside
+      class='panel' aria-label='Inspector' data-testid='inspector' onKeyDown={event => {
+        if (event.key !== 'Escape') return
+        event.stopPropagation()
+        onClose()
+      }}
+    >
       <div class='line'>
         <h2>Inspector</h2><span class='grow' />
         <IconButton icon='close' label='Close the inspector' testId='inspector-close' onClick={onClose} />

@@ -34,8 +34,14 @@ export const vacs = signal<readonly VacInfo[]>([])
 export const problem = signal('')
 /** Whether the caller has to sign in, or to enter another token. */
 export const isRefused = signal(false)
-/** Questions to begin with, by the names of the VACs. */
-export const examples = signal<Readonly<Record<string, readonly string[]>>>({})
+/** What the index of the service has of its VACs, by their names. */
+interface Home {
+  /** Questions to begin with. */
+  readonly questions?: Readonly<Record<string, readonly string[]>>
+  /** Which files of their folders are left out, in words. */
+  readonly left_out?: Readonly<Record<string, readonly string[]>>
+}
+export const home = signal<Home>({})
 
 /** Reads the settings of the page and the VACs. */
 export async function loadSettings (): Promise<void> {
@@ -48,18 +54,17 @@ export async function loadSettings (): Promise<void> {
     const sent = await send({ protocol: 'direct', label: 'list VACs', path: vac, as: 'json' })
     isRefused.value = sent.exchange.status === 401
     vacs.value = (await bodyOf(sent)).vacs as VacInfo[] | undefined ?? []
-    await loadExamples()
+    await loadHome()
   } catch (err) {
     problem.value = `The page cannot ask: ${(err as Error).message}`
   }
 }
 
-/** The page works without them. */
-async function loadExamples (): Promise<void> {
-  const { home } = settings.value.routes
-  if (home === null || home === undefined) return
-  const { questions } = await bodyOf(await send({ protocol: 'http', label: 'example questions', path: home, as: 'json' })).catch(() => ({ questions: undefined }))
-  examples.value = (questions ?? {}) as Readonly<Record<string, readonly string[]>>
+/** The page works without it. */
+async function loadHome (): Promise<void> {
+  const { home: path } = settings.value.routes
+  if (path === null || path === undefined) return
+  home.value = await bodyOf(await send({ protocol: 'http', label: 'index of the service', path, as: 'json' })).catch(() => ({}))
 }
 
 /** The body of a response. @throws Error with the text of the service, or of what is before it, where that refuses */

@@ -17,7 +17,7 @@ export interface HomeParts {
   readonly authenticate: HostOptions['authenticate']
 }
 
-/** Most VACs whose example questions are in the index. */
+/** Most VACs whose example questions and left out files are in the index. */
 const MAX_VACS = 20
 
 /** GET /: for browsers the chat, or a page without it where the playground is off; for other clients a JSON index. */
@@ -37,11 +37,22 @@ export async function registerHome (app: FastifyInstance, parts: HomeParts): Pro
       if (isBrowser(request)) return await sendHome(reply, home)
       const { url, version, vacs, protocols } = home
       const names = vacs.map(({ name }) => name)
-      const examples = vacs.slice(0, MAX_VACS).map(async ({ name }) => [name, await exampleQuestions(parts.foldersOf(name))] as const)
-      const questions = Object.fromEntries((await Promise.all(examples)).filter(([, texts]) => texts.length > 0))
-      return { name: 'polyvac', version, vacs: names, links: links(url, protocols).map(([path]) => url + path), questions }
+      const shown = names.slice(0, MAX_VACS)
+      const examples = shown.map(async name => [name, await exampleQuestions(parts.foldersOf(name))] as const)
+      return {
+        name: 'polyvac',
+        version,
+        vacs: names,
+        links: links(url, protocols).map(([path]) => url + path),
+        questions: withoutEmpty(await Promise.all(examples)),
+        left_out: withoutEmpty(shown.map(name => [name, home.leftOutOf(name)]))
+      }
     })
   })
+}
+
+function withoutEmpty (texts: ReadonlyArray<readonly [vac: string, texts: readonly string[]]>): Record<string, readonly string[]> {
+  return Object.fromEntries(texts.filter(([, list]) => list.length > 0))
 }
 
 async function homeOf (request: FastifyRequest, { vacs, version, protocols, publicUrl, foldersOf }: HomeParts, principalOf: PrincipalOf): Promise<Home> {
