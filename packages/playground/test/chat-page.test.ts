@@ -1,4 +1,4 @@
-import { createVacs, type Interpreter } from '@polyvac/core'
+import { createVacs, defineTools, type Interpreter } from '@polyvac/core'
 import { createRuns } from '@polyvac/runs'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
@@ -133,6 +133,29 @@ test('an approval shows the call, and its buttons answer it; choices are buttons
   t.strictSame(await page.getByTestId('chat-choice').first().waitFor().then(async () => await page.getByTestId('chat-choice').allTextContents()), ['Green', 'Blue'])
   await page.getByTestId('chat-choice').nth(1).click()
   await answered(page, 'Blue')
+})
+
+test('a call that needs an approval runs once it is allowed, over each protocol that can ask', options, async t => {
+  let deleted = 0
+  const tools = defineTools([{
+    name: 'delete_file',
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
+    handler: ({ path }) => `${String(path)} is deleted, ${++deleted}`
+  }])
+  const { page: url } = await startApp(t, async (question, _vac, _history, { tools }) => {
+    const [deleteFile] = tools as ReadonlyArray<{ call (input: object): Promise<{ content: Array<{ text: string }> }> }>
+    return (await deleteFile!.call({ path: question })).content[0]!.text
+  }, { tools })
+  const page = await openPage(t, url)
+  for (const [index, protocol] of ['direct', 'responses', 'ai_sdk', 'ag_ui', 'a2a', 'mcp-session'].entries()) {
+    await ask(page, protocol, `${protocol}.txt`)
+    await page.locator('[data-testid=chat-approval][data-state=waiting]').waitFor()
+    t.match(await page.getByTestId('chat-approval-input').last().textContent(), `${protocol}.txt`, protocol)
+    t.equal(deleted, index, `${protocol}: it waits`)
+    await page.getByTestId('chat-approve').click()
+    await page.locator('[data-testid=chat-answer][data-state=done] > p').getByText(`${protocol}.txt is deleted, ${index + 1}`).waitFor()
+    await page.getByTestId('chat-clear').click()
+  }
 })
 
 test('a question is edited or asked again, in a stored conversation and in one of the tab', options, async t => {
