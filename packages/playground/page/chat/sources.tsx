@@ -35,7 +35,11 @@ function show (id: string): void {
   card?.querySelector('summary')?.focus()
 }
 
-const placeOf = ({ metadata: { source, lines } }: Source): string => `${String(source ?? 'source')}${lines === undefined ? '' : `:${String(lines)}`}`
+/** Characters of a passage that name a source without a name. */
+const MAX_NAME = 60
+
+const placeOf = ({ page_content: passage, metadata: { source, lines } }: Source): string =>
+  `${String(source ?? passage.trim().split('\n', 1)[0]!.slice(0, MAX_NAME))}${lines === undefined ? '' : `:${String(lines)}`}`
 const nameOf = (source: Source): string => [placeOf(source), source.metadata.heading].filter(part => part !== undefined).join(', ')
 
 export function Sources ({ answer, id }: { readonly answer: Answer, readonly id: string }): JSX.Element | null {
