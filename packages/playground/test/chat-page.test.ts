@@ -89,7 +89,7 @@ test('the answer has steps as cards, citations that open the rendered source, ti
   t.strictSame(await page.getByTestId('chat-cite').allTextContents(), ['1', '2'])
   t.match(await page.getByTestId('chat-answer').textContent(), /not \[3\]\.$/)
   await page.getByTestId('chat-cite').nth(1).press('Enter')
-  await page.getByText('They write.').waitFor()
+  await page.locator('.passage').getByText('They write.').waitFor()
   const links = async (): Promise<string | null> => await page.getByTestId('chat-cite').first().getAttribute('href')
   const [shown] = await Promise.all([page.waitForEvent('popup'), page.getByTestId('chat-cite').first().click()])
   await shown.locator('#cited').waitFor()

@@ -21,6 +21,13 @@ async function attach (files: readonly File[], takes: readonly string[]): Promis
   }
 }
 
+/** Makes the field as high as its text, where the browser does not do so by `field-sizing`. */
+function grow (field: HTMLTextAreaElement): void {
+  if (CSS.supports('field-sizing', 'content')) return
+  field.style.height = 'auto'
+  field.style.height = `${field.scrollHeight}px`
+}
+
 interface ComposerProps {
   readonly vac: string
   readonly name: string
@@ -52,6 +59,7 @@ export function Composer ({ vac, name, takes, onAsk }: ComposerProps): JSX.Eleme
     const question = field.current!.value.trim()
     if (question === '' || isAsking.value || vac === '') return
     field.current!.value = ''
+    grow(field.current!)
     const files = takes.length > 0 ? attached.value : []
     attached.value = []
     onAsk(question, files)
@@ -86,8 +94,9 @@ export function Composer ({ vac, name, takes, onAsk }: ComposerProps): JSX.Eleme
           </>
         )}
         <textarea
-          ref={field} name='question' rows={1} dir='auto' required aria-label='Question' placeholder={`Ask ${name}`} data-testid='chat-question'
+          ref={field} name='question' rows={1} dir='auto' aria-label='Question' placeholder={`Ask ${name}`} data-testid='chat-question'
           defaultValue={route.value.query.get('question') ?? ''}
+          onInput={event => { grow(event.currentTarget) }}
           onPaste={event => { if (onFiles(event.clipboardData ?? {})) event.preventDefault() }}
           onKeyDown={event => {
             if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
