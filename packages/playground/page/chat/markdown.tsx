@@ -16,10 +16,13 @@ function inline (text: string, cite: Cite): ComponentChildren[] {
   const parts: ComponentChildren[] = []
   for (let rest = text; rest !== '';) {
     const match = INLINE.exec(rest)
-    parts.push(rest.slice(0, match?.index))
+    const [whole = '', code, bold, label, url, number, italic, bare] = match ?? []
+    const before = rest.slice(0, match?.index)
+    // a citation stays on the line of what it is for
+    const citation = number === undefined ? undefined : cite(Number(number))
+    parts.push(citation === undefined ? before : before.replace(/ $/, '\u00a0'))
     if (match === null) break
-    const [whole, code, bold, label, url, number, italic, bare] = match
-    if (number !== undefined) parts.push(cite(Number(number)) ?? whole)
+    if (number !== undefined) parts.push(citation ?? whole)
     else if (code !== undefined) parts.push(<code>{code}</code>)
     else if (bold !== undefined) parts.push(<b>{bold}</b>)
     else parts.push(italic !== undefined ? <em>{italic}</em> : <Link url={url ?? bare!}>{label ?? bare}</Link>)
