@@ -143,8 +143,8 @@ test('a call that needs an approval runs once it is allowed, over each protocol 
     handler: ({ path }) => `${String(path)} is deleted, ${++deleted}`
   }])
   const { page: url } = await startApp(t, async (question, _vac, _history, { tools }) => {
-    const [deleteFile] = tools as ReadonlyArray<{ call (input: object): Promise<{ content: Array<{ text: string }> }> }>
-    return (await deleteFile!.call({ path: question })).content[0]!.text
+    const { content: [result] } = await tools[0]!.call({ path: question })
+    return String((result as { readonly text?: string } | undefined)?.text)
   }, { tools })
   const page = await openPage(t, url)
   for (const [index, protocol] of ['direct', 'responses', 'ai_sdk', 'ag_ui', 'a2a', 'mcp-session'].entries()) {

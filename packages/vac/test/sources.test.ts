@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { createVacs, type Answer, type Memory, type SourceDocument } from '@polyvac/core'
+import { createVacs, type Answer, type Interpreter, type Memory, type SourceDocument } from '@polyvac/core'
 import { SignedStates } from '@polyvac/core/plugin'
 import { protocolPlugin, readRoute, vacPlugin, type ChatProtocol, type Citation, type VacPluginOptions } from '../src/index.js'
 import { pluginOf } from '../src/plugin.js'
@@ -252,7 +252,7 @@ test('a large document is shown around the passage, and the page states what is 
 
 test('a direct question with citations: true gets the address of each source once, whole and as a stream', async t => {
   const memory = memoryOf({ 'shop/returns.md': RETURNS })
-  const streamInterpreter = async (_question: string, _vac: string, _history: unknown, extra: object): Promise<object> =>
+  const streamInterpreter: Interpreter = async (_question, _vac, _history, extra) =>
     ({ answer: `${'citations' in extra ? 'with' : 'without'} [1][1]`, source_documents: [RETURN, source('nowhere', {}), source('web', { url: 'https://example.com/a' })] })
   const vacs = createVacs({ vacs: ['docs'], parts: { docs: { streamInterpreter, memory } } })
   const app = Fastify()
