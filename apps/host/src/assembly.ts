@@ -145,7 +145,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
     const { a2a_agents: entries } = settings.switches
     const agents = entries == null || entries.length === 0
       ? undefined
-      : await once(`remote agents ${createHash('sha256').update(JSON.stringify(entries)).digest('base64url')}`, async () => await openAgents(entries, options.ownOrigins))
+      : await once(`remote agents ${createHash('sha256').update(JSON.stringify(entries)).digest('base64url')}`, async () => await openAgents(entries, settings.folder, options.ownOrigins))
     const parts = Object.create(null) as Record<string, VacParts>
     for (const [name, config] of Object.entries(settings.vacs)) parts[name] = await partsOf(name, config)
     return {

@@ -4,6 +4,7 @@ import type { Credential, RemoteAgent, RemoteAgents } from '@polyvac/a2a-client'
 import type { FastifyInstance } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { agentProblems, type A2aAgentConfig } from './config/agent-config.js'
 import { AgentNotConfiguredError, AgentsError, PackageMissingError } from './errors.js'
@@ -26,12 +27,12 @@ export interface HostAgents {
   close (): Promise<void>
 }
 
-/** @throws A2A_AGENTS, PACKAGE_MISSING */
-export async function openAgents (entries: readonly A2aAgentConfig[], ownOrigins: () => readonly string[]): Promise<HostAgents> {
+/** @param folder that of the configuration, for paths in it. @throws A2A_AGENTS, PACKAGE_MISSING */
+export async function openAgents (entries: readonly A2aAgentConfig[], folder: string, ownOrigins: () => readonly string[]): Promise<HostAgents> {
   const module = await loadPlugin('@polyvac/a2a-client') as typeof import('@polyvac/a2a-client') | undefined
   if (module === undefined) throw new PackageMissingError('a2a_agents', '@polyvac/a2a-client')
   const complete = entries.filter(entry => unsetVariables(entry).length === 0)
-  const remote = module.remoteAgents({ agents: complete.map(toAgent), ownOrigins })
+  const remote = module.remoteAgents({ agents: complete.map(entry => toAgent(entry, folder)), ownOrigins })
   const states = (): Map<string, ReturnType<RemoteAgents['states']>[number]> => new Map(remote.states().map(state => [state.name, state]))
   const stateOf = (name: string): RemoteState => {
     const { isReady, problem, protocol } = states().get(name) ?? { isReady: false, problem: new AgentNotConfiguredError(name), protocol: undefined }
@@ -103,23 +104,29 @@ const UNSET = /\$\{[A-Za-z_][A-Za-z0-9_]*\}/g
 
 function unsetVariables (entry: A2aAgentConfig): string[] { return JSON.stringify(entry).match(UNSET) ?? [] }
 
-function toAgent ({ name, url, auth = {}, headers, timeout, skill, extensions, protocol }: A2aAgentConfig): RemoteAgent {
+function toAgent ({ name, url, auth = {}, headers, timeout, skill, extensions, protocol, verify, keys }: A2aAgentConfig, folder: string): RemoteAgent {
   return {
     name,
     url,
-    auth: Object.fromEntries(Object.entries(auth).map(([scheme, credential]) => [scheme, toCredential(credential)])),
+    auth: Object.fromEntries(Object.entries(auth).map(([scheme, credential]) => [scheme, toCredential(credential, folder)])),
     headers,
     timeoutMs: timeout === undefined ? undefined : timeout * 1_000,
     skill,
     extensions,
-    protocol: protocol === undefined ? undefined : Number(protocol) === 1 ? '1.0' : '0.3'
+    protocol: protocol === undefined ? undefined : Number(protocol) === 1 ? '1.0' : '0.3',
+    verify,
+    keys: typeof keys === 'string' && !/^https?:\/\//i.test(keys) ? resolve(folder, keys) : keys
   }
 }
 
 /** One of the forms, which agentProblems checks. */
-function toCredential (given: NonNullable<A2aAgentConfig['auth']>[string]): Credential {
+function toCredential (given: NonNullable<A2aAgentConfig['auth']>[string], folder: string): Credential {
   const { api_key: apiKey, token, username = '', password = '', client_id: clientId, client_secret: clientSecret = '', token_url: tokenUrl, scope } = given
   if (apiKey !== undefined) return { apiKey }
   if (token !== undefined) return { token }
+  const { cert, key = '', ca } = given
+  if (cert !== undefined) return { cert: pemOrPath(cert, folder), key: pemOrPath(key, folder), ca: ca === undefined ? undefined : pemOrPath(ca, folder) }
   return clientId === undefined ? { username, password } : { clientId, clientSecret, tokenUrl, scope }
 }
+
+function pemOrPath (text: string, folder: string): string { return text.trimStart().startsWith('-----BEGIN ') ? text : resolve(folder, text) }

@@ -225,7 +225,7 @@ test('a bound of bodies beyond the memory budget is refused, and bounds no calle
   const used = memoryBudget.limit
   t.teardown(() => { memoryBudget.limit = used })
   await t.rejects(createHost({ vacs: ['docs'], stream_interpreter: 'echo', memory_budget: 4, limits: { body: 3_000_000 } }), {
-    code: 'HOST_OPTIONS', message: 'service.limits.body: 3000000 bytes is more than half of the memory budget; set at most 2097152, or raise service.memory_budget'
+    code: 'HOST_OPTIONS', message: 'service.limits.body: 3000000 bytes is too much for the memory budget, in which a body counts 4 times; set at most 1048576, or raise service.memory_budget'
   })
   t.match(bodyLimitOf({ body: 5 }), { bodyLimit: 5, limits: undefined })
   t.match(bodyLimitOf({ body: 5, address: { at_once: 1 } }), { limits: { address: { at_once: 1 } } })

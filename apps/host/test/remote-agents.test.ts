@@ -1,6 +1,12 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
 import { test, type Test } from 'tap'
+import { SigningKeys } from '@polyvac/a2a'
 import type { ConfigError } from '@polyvac/core'
-import { agent as httpAgent, card, json, rawAgent, status, stream, task, artifact, COMPLETED, WORKING, type Json } from '../../../packages/a2a-client/test/fixtures/agent.js'
+import { canonicalCard, canonicalJson } from '@polyvac/core/plugin'
+import { agent as httpAgent, card, json, rawAgent, status, stream, task, artifact, COMPLETED, WORKING, type Agent, type Json } from '../../../packages/a2a-client/test/fixtures/agent.js'
+import { authority } from '../../../packages/a2a-client/test/fixtures/certificates.js'
 import { fakeModel } from '../../../packages/agent/test/fixtures/model.js'
 import { published } from '../../../packages/a2a-client/test/fixtures/published.js'
 import { questions } from '../../../test/probes/index.mjs'
@@ -37,11 +43,16 @@ test('mistakes in a2a_agents are reported with their places and remedies', t => 
     ['6:15 service.a2a_agents.0.name: the tools of the MCP server "files" have such names | rename one of them'])
   t.match(problems(file('    - { name: a/b, url: "ftp://a" }\n')), [/^5:15 service\.a2a_agents\.0\.name: "a\/b" cannot be the name of a VAC/, /^5:25 service\.a2a_agents\.0\.url: expected an http\(s\) address$/])
   t.strictSame(problems(file('    - { name: a, url: "http://u:p@a" }\n')), ['5:23 service.a2a_agents.0.url: the address has a user name | use `auth:`'])
-  const form = 'api_key; token; username and password; or client_id and client_secret'
+  const form = 'api_key; token; username and password; client_id and client_secret; or cert and key'
   t.strictSame(problems(file('    - { name: a, url: "http://a", auth: { basic: { username: u } } }\n')),
     [`5:50 service.a2a_agents.0.auth.basic: expected one credential: ${form} | add "password:"`])
   t.strictSame(problems(file('    - { name: a, url: "http://a", auth: { key: { api_key: k, token: t } } }\n')), [`5:48 service.a2a_agents.0.auth.key: expected one credential: ${form}`])
+  t.match(problems(file('    - { name: a, url: "https://a", auth: { m: { cert: c.pem } } }\n')), [/auth\.m: expected one credential: .* \| add "key:"$/])
+  t.match(problems(file('    - { name: a, url: "https://a", auth: { m: { cert: c, key: k }, n: { cert: c, key: k } } }\n')), [/auth\.n: a connection has one certificate \| leave one of them out$/])
   t.match(problems(file('    - { name: a, url: "http://a", protocol: 2 }\n')), [/protocol/])
+  t.match(problems(file('    - { name: a, url: "http://a", verify: require }\n')), [/^5:\d+ service\.a2a_agents\.0\.verify: there are no keys to verify signatures with \| add "keys:"$/])
+  t.match(problems(file('    - { name: a, url: "http://a", verify: always, keys: x.json }\n')), [/verify/])
+  t.match(parse(file('    - { name: a, url: "http://a", verify: off }\n')).service.a2a_agents, [{ verify: 'off' }])
   t.match(problems('kind: vacConfig\nservice: { a2a_vac_names: [a, b], a2a_agents: [{ name: a, url: "http://a" }] }\n'), [/^2:31 there is no VAC "b"; known: a$/], 'an agent is a VAC, and enough to serve')
   // eslint-disable-next-line no-template-curly-in-string
   const { service } = parse(file('    - { name: a, url: "http://a", protocol: 1.0, auth: { key: { api_key: "${KEY}" } } }\n'), { KEY: 'secret' })
@@ -102,6 +113,44 @@ test('a credential of the environment goes to the agent; without it only this ag
   t.match((await without.inject('/ready')).json(), { status: 'ready', reasons: [{ part: 'a2a.peer', reason: 'it cannot be asked: A2A_AGENT_NOT_CONFIGURED' }] })
   t.match((await ask(without, 'demo')).statusCode, 200)
   t.equal(raw.came.length, calls)
+})
+
+test('a card is verified with the keys of a file next to the configuration; without them only this agent fails', async t => {
+  const keys = await SigningKeys.generate()
+  const peer: Agent = await httpAgent(t, async ({ method, body }, response) => {
+    if (method === 'POST') return json(response, 200, { jsonrpc: '2.0', id: body.id, result: { message: { messageId: '1', role: 'ROLE_AGENT', parts: [{ text: 'Yes.' }] } } })
+    const made = card(peer.origin)
+    return json(response, 200, { ...made, signatures: [await keys.signCard(canonicalJson(canonicalCard(made)), `${peer.origin}/keys`)] })
+  })
+  const folder = t.testdir()
+  const config = parseConfig(file(`    - { name: peer, url: "${peer.origin}", keys: keys.json }\n`), join(folder, 'vac_config.yaml'), { env: {} })
+  const app = await host(t, { vacs: undefined, stream_interpreter: undefined, tasks: undefined, config })
+  const refused = await ask(app, 'peer')
+  t.equal(refused.statusCode, 502)
+  t.match(refused.json(), { error: { code: 'REMOTE_AGENT_SIGNATURE', message: /the file of its `keys` cannot be read; correct the path/ } })
+  t.notMatch(refused.payload, folder)
+  t.strictSame((await app.inject('/ready')).json(), { status: 'ready', reasons: [{ part: 'a2a.peer', reason: 'it cannot be asked: REMOTE_AGENT_SIGNATURE' }] })
+  t.equal((await ask(app, 'demo')).statusCode, 200)
+  t.strictSame(peer.calls(), [])
+  await writeFile(join(folder, 'keys.json'), JSON.stringify(keys.publicJwks()))
+  await until(async () => (await ask(app, 'peer')).json().answer === 'Yes.', 'the keys are read')
+  t.strictSame((await app.inject('/ready')).json(), { status: 'ready', reasons: [] })
+})
+
+test('mutual TLS: a certificate of files next to the configuration, and PEM of the environment', async t => {
+  const ca = authority('authority')
+  const { cert, key } = ca.issue('polyvac')
+  const seen: unknown[] = []
+  const peer: Agent = await httpAgent(t, ({ method, body }, response, request) => {
+    if (method === 'GET') return json(response, 200, card(peer.origin, { securitySchemes: { m: { mtlsSecurityScheme: {} } }, securityRequirements: [{ schemes: { m: { list: [] } } }] }))
+    seen.push((request.socket as TLSSocket).getPeerCertificate().subject.CN)
+    return json(response, 200, { jsonrpc: '2.0', id: body.id, result: { message: { messageId: '1', role: 'ROLE_AGENT', parts: [{ text: 'Yes.' }] } } })
+  }, { ...ca.issue('agent'), ca: ca.cert, requestCert: true, rejectUnauthorized: true })
+  const folder = t.testdir({ 'cert.pem': cert, tls: { 'ca.pem': ca.cert } })
+  const text = file(`    - { name: peer, url: "${peer.origin}", auth: { m: { cert: cert.pem, key: "\${PEER_PEM}", ca: tls/ca.pem } } }\n`)
+  const app = await host(t, { vacs: undefined, stream_interpreter: undefined, tasks: undefined, config: parseConfig(text, join(folder, 'vac_config.yaml'), { env: { PEER_PEM: key } }) })
+  t.match((await ask(app, 'peer')).json(), { answer: 'Yes.' })
+  t.strictSame(seen, ['polyvac'])
 })
 
 test('an agent that is this service is refused, and others go on', async t => {

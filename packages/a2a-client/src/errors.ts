@@ -7,6 +7,8 @@ export const RemoteAgentOptionsError = createError<[string, string]>('REMOTE_AGE
   'the entry of the remote agent %s: %s', 500)
 export const RemoteAgentCardError = createError<[string, string, string]>('REMOTE_AGENT_CARD',
   'the card of the remote agent %s cannot be used: %s; %s', 502, seen)
+export const RemoteAgentSignatureError = createError<[string, string, string]>('REMOTE_AGENT_SIGNATURE',
+  'the card of the remote agent %s is not verified, so it is not asked: %s; %s', 502, seen)
 export const RemoteAgentUnavailableError = createError<[string, string]>('REMOTE_AGENT_UNAVAILABLE',
   'the remote agent %s does not answer: %s; ask again shortly', 503, seen)
 export const RemoteAgentUnauthorizedError = createError<[string, string]>('REMOTE_AGENT_UNAUTHORIZED',

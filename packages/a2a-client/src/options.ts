@@ -1,6 +1,7 @@
 import type { Resolve } from '@polyvac/core/plugin'
 import type { Credential } from './auth/credentials.js'
 import { VERSIONS, type Version } from './card/agent-card.js'
+import { isWebAddress, keysProblem, VERIFICATIONS, type Jwk, type Verification } from './card/signature.js'
 import { RemoteAgentOptionsError } from './errors.js'
 import type { RemoteTasks } from './interpreter/remote-tasks.js'
 
@@ -22,6 +23,13 @@ export interface RemoteAgent {
   readonly extensions?: readonly string[] | undefined
   /** The version of A2A to use. Default: 1.0, or 0.3 where its card has no other. */
   readonly protocol?: Version | undefined
+  /**
+   * Which cards have to have a valid signature: all (`require`), those that are signed (`if-present`), or none (`off`).
+   * Default: all where there are `keys`, and none otherwise.
+   */
+  readonly verify?: Verification | undefined
+  /** The public keys that sign its card: JWKs with a `kid`, or the path or address of a JWK set. */
+  readonly keys?: string | readonly Jwk[] | undefined
 }
 
 export interface RemoteAgentsOptions {
@@ -46,7 +54,9 @@ const MAX_TIMEOUT_MS = 24 * 3_600_000
 /** @throws REMOTE_AGENT_OPTIONS */
 export function checkAgents (agents: readonly RemoteAgent[]): void {
   const names = new Set<string>()
-  for (const { name, url, auth = {}, timeoutMs = DEFAULT_TIMEOUT_MS, protocol } of agents) {
+  for (const agent of agents) {
+    const { name, url, auth = {}, timeoutMs = DEFAULT_TIMEOUT_MS, protocol, keys } = agent
+    const verify = verificationOf(agent)
     const refuse = (problem: string): never => { throw new RemoteAgentOptionsError(JSON.stringify(name ?? null), problem) }
     if (typeof name !== 'string' || name === '') refuse('`name` is missing')
     if (names.has(name)) refuse('another entry has this name; give it a different one')
@@ -56,9 +66,18 @@ export function checkAgents (agents: readonly RemoteAgent[]): void {
     if (new URL(url).username !== '') refuse('`url` has a user name; use `auth` instead')
     if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) refuse(`\`timeoutMs\` is ${timeoutMs}; give 1 to ${MAX_TIMEOUT_MS}`)
     if (protocol !== undefined && !VERSIONS.includes(protocol)) refuse(`\`protocol\` is ${JSON.stringify(protocol)}; give ${VERSIONS.join(' or ')}`)
+    if (!VERIFICATIONS.includes(verify)) refuse(`\`verify\` is ${JSON.stringify(verify)}; give ${VERIFICATIONS.join(', ')}`)
+    if (verify !== 'off' && keys === undefined) refuse(`\`verify\` is ${verify}, and there are no keys; add \`keys\``)
+    const isPlace = typeof keys === 'string' && keys !== '' && (!isWebAddress(keys) || URL.canParse(keys))
+    const problem = keys === undefined || isPlace ? undefined : keysProblem(keys)
+    if (problem !== undefined) refuse(`\`keys\`: ${problem}`)
+    if (Object.values(auth).filter(credential => 'cert' in credential).length > 1) refuse('`auth` has two certificates, and a connection has one; leave one out')
     for (const [scheme, credential] of Object.entries(auth)) {
       const { tokenUrl } = credential as { tokenUrl?: unknown }
       if (tokenUrl !== undefined && !URL.canParse(String(tokenUrl))) refuse(`\`auth.${scheme}.tokenUrl\` is not an address`)
     }
   }
 }
+
+/** Keys without `verify` are there to be used. */
+export function verificationOf ({ verify, keys }: RemoteAgent): Verification { return verify ?? (keys === undefined ? 'off' : 'require') }

@@ -2,13 +2,14 @@ import { cleanText, deadlineSignal, unlessAborted } from '@polyvac/core/plugin'
 import type { Interpreter } from '@polyvac/core'
 import { Credentials } from './auth/credentials.js'
 import { CardSource } from './card/card-source.js'
+import { CardVerifier, isWebAddress } from './card/signature.js'
 import { Connection } from './client/connection.js'
-import { RemoteAgentTimeoutError } from './errors.js'
+import { RemoteAgentTimeoutError, RemoteAgentUnauthorizedError } from './errors.js'
 import { AgentRequests } from './http/requests.js'
 import { askRemote } from './interpreter/ask-remote.js'
 import { callerError } from './interpreter/failures.js'
 import { processTasks } from './interpreter/remote-tasks.js'
-import { checkAgents, DEFAULT_TIMEOUT_MS, type RemoteAgent, type RemoteAgentsOptions } from './options.js'
+import { checkAgents, DEFAULT_TIMEOUT_MS, verificationOf, type RemoteAgent, type RemoteAgentsOptions } from './options.js'
 
 /** Longest name of a card that is shown, in characters. */
 export const MAX_TITLE_CHARS = 200
@@ -68,12 +69,19 @@ interface Opened {
 }
 
 function open (agent: RemoteAgent, { ownOrigins = [], resolve, tasks }: RemoteAgentsOptions & Required<Pick<RemoteAgentsOptions, 'tasks'>>): Opened {
-  const { name, auth = {}, headers = {}, extensions = [], timeoutMs = DEFAULT_TIMEOUT_MS, skill, protocol } = agent
+  const { name, auth = {}, headers = {}, extensions = [], timeoutMs = DEFAULT_TIMEOUT_MS, skill, protocol, keys } = agent
   const url = new URL(agent.url)
   const tokenUrls = Object.values(auth).flatMap(credential => 'tokenUrl' in credential && credential.tokenUrl !== undefined ? [new URL(credential.tokenUrl)] : [])
-  const requests = new AgentRequests([url, ...tokenUrls], resolve)
+  const keysUrls = typeof keys === 'string' && isWebAddress(keys) ? [new URL(keys)] : []
+  const certificate = Object.values(auth).find(credential => 'cert' in credential)
+  const refuse = (problem: string): Error => new RemoteAgentUnauthorizedError(name, problem)
+  const requests = new AgentRequests([url, ...tokenUrls, ...keysUrls], resolve, certificate && { certificate, refuse })
   const credentials = new Credentials(name, auth, requests)
-  const source = new CardSource({ name, url, requests, headers, extensions, version: protocol, ownOrigins: typeof ownOrigins === 'function' ? ownOrigins : () => ownOrigins })
+  const verification = verificationOf(agent)
+  const verifier = verification === 'off' ? undefined : new CardVerifier({ name, verification, keys: keys!, requests })
+  const source = new CardSource({
+    name, url, requests, headers, extensions, version: protocol, verifier, ownOrigins: typeof ownOrigins === 'function' ? ownOrigins : () => ownOrigins
+  })
   const interpreter: Interpreter = async function * (question, _vac, history, extra) {
     const reason = (): Error => new RemoteAgentTimeoutError(name, timeoutMs / 1_000)
     const deadline = deadlineSignal(timeoutMs, extra.signal, { reason })

@@ -40,14 +40,17 @@ test('an agent that refuses, rejects or needs an authorization', async t => {
     const [{ text }] = params.message.parts
     const error = (code: number, message: string): true => json(response, 200, { jsonrpc: '2.0', id, error: { code, message } })
     if (text === 'type') return error(-32005, 'no such type')
-    if (text === 'version') return error(-32009, 'speak 2.0')
+    if (/^-\d+$/.test(text)) return error(Number(text), 'for a reason')
     if (text === 'boom') return error(-32603, 'it broke')
     if (text === 'rejected') return stream(response, id, [task(WORKING), status('TASK_STATE_REJECTED', 'not my field')])
     return stream(response, id, [task(WORKING), status('TASK_STATE_AUTH_REQUIRED', 'sign in at https://a.example')], false)
   })
   const { vac } = open(t, raw.origin)
   await t.rejects(vac.ask({ question: 'type' }), { code: 'REMOTE_AGENT_REFUSED', statusCode: 400, message: /no such type/ })
-  await t.rejects(vac.ask({ question: 'version' }), { code: 'REMOTE_AGENT_CARD', message: /-32009/ })
+  const codes = { '-32001': 'REMOTE_AGENT_TASK_LOST', '-32602': 'REMOTE_AGENT_REFUSED', '-32007': 'REMOTE_AGENT_CARD', '-32008': 'REMOTE_AGENT_CARD', '-32009': 'REMOTE_AGENT_CARD', '-32601': 'REMOTE_AGENT_CARD', '-32099': 'REMOTE_AGENT_FAILED' }
+  for (const [question, code] of Object.entries(codes)) {
+    await t.rejects(vac.ask({ question }), { code, ...code === 'REMOTE_AGENT_CARD' && { message: new RegExp(`does not do what it states \\(${question}: for a reason\\)`) } }, question)
+  }
   await t.rejects(vac.ask({ question: 'boom' }), { code: 'REMOTE_AGENT_FAILED', message: /it broke/ })
   t.match(await vac.ask({ question: 'rejected' }), { answer: 'not my field', rejected: true })
   t.match(await vac.ask({ question: 'auth' }), { auth_required: 'sign in at https://a.example' })

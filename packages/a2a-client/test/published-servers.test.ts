@@ -85,6 +85,19 @@ for (const { name, version, binding } of SERVERS) {
     t.strictSame(peer.messages, [])
   })
 
+  test(`${name}: a task that waits for an authorization goes on by itself, and the next turn follows it`, async t => {
+    const peer = await published(t, version, { binding })
+    const { vac } = open(t, peer.url)
+    const extra = { runId: 'run-1' }
+    t.match(await vac.ask({ question: 'auth', extra }), { auth_required: 'sign in at https://login.example' })
+    peer.release()
+    await until(() => peer.completed().length > 0, 'the task has ended')
+    const history = [{ role: 'user' as const, content: 'auth' }, { role: 'assistant' as const, content: 'sign in at https://login.example' }]
+    t.equal((await vac.ask({ question: 'done', history, extra })).answer, 'signed in')
+    t.equal(peer.messages.length, 1, 'no second message was sent')
+    t.strictSame(peer.canceled, [])
+  })
+
   test(`${name}: the reply of a run goes to the task that asked`, async t => {
     const peer = await published(t, version, { binding })
     const { vac } = open(t, peer.url)

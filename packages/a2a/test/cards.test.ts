@@ -1,7 +1,6 @@
 import { test, type Test } from 'tap'
 import { createVacs } from '@polyvac/core'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
-import { canonicalJson } from '../src/cards/canonical-json.js'
 import { Cards, MAX_RENDERED_CARDS, MAX_RENDERED_CHARS } from '../src/cards/cards.js'
 import type { A2aOptions } from '../src/index.js'
 import { serve, type Served } from './fixtures/app.js'
@@ -148,14 +147,6 @@ test('no more text of cards is kept than the bound, however long the addresses a
   t.equal(cards.render('both', long(0)), first, `${chars} characters are kept`)
   for (let n = count; n < count + 3; n++) await cards.render('both', long(n))
   t.not(cards.render('both', long(0)), first, 'past the bound they are made anew')
-})
-
-test('canonical JSON is that of RFC 8785', t => {
-  // the example of its section 3.2.2 and 3.2.3, less what JSON.parse cannot distinguish
-  t.equal(canonicalJson({ numbers: [333333333.3333333, 1E30, 4.50, 2e-3, 0.000000000000000000000000001], string: '€$\u000f\nA\'B"\\\\"/', literals: [null, true, false] }),
-    '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}')
-  t.equal(canonicalJson({ '€': 1, '\r': 2, 1: 3, '😀': 4, ö: 5, b: undefined }), '{"\\r":2,"1":3,"ö":5,"€":1,"😀":4}')
-  t.end()
 })
 
 test('identifiers of the catalog have neither a port nor other colons, and an MCP server is an entry', async t => {

@@ -6,7 +6,7 @@ import type { ModelMessage } from 'ai'
 import { isAgentState, withResults, type AgentState } from './awaited-calls.js'
 import { NoAnswerError, NothingToAnswerWithError } from './errors.js'
 import { instructionsOf, messagesFor, type Asking } from './messages.js'
-import { runSteps, type StepsEnd } from './model-steps.js'
+import { NothingBegunError, runSteps, type StepsEnd } from './model-steps.js'
 import { ASK_USER, offerTools, type OfferedTools } from './offer-tools.js'
 import { readAgentOptions, type AgentOptions } from './options.js'
 import { Passages } from './passages.js'
@@ -50,6 +50,7 @@ export function agentInterpreter (options: AgentOptions = {}): Interpreter {
       }
     } catch (error) {
       if (!(error instanceof ModelError)) throw error
+      if (error instanceof NothingBegunError && memory !== undefined) return yield * withoutModel(memory, error.reason, [question, name, history, extra])
       throw codedCause(error) ?? Object.assign(new ModelFailedError(server.baseUrl, error.reason), { cause: error })
     }
   }
@@ -59,12 +60,12 @@ export function agentInterpreter (options: AgentOptions = {}): Interpreter {
 async function * answer (options: Options, opened: Awaited<ReturnType<typeof openModel>>, model: string, question: string, history: ChatTurn[], extra: InterpreterExtra): AsyncGenerator<InterpreterChunk, void> {
   const { vac, signal } = extra
   const { memory, k } = options
-  const passages = memory === undefined ? undefined : new Passages(memory, k, extra)
+  const passages = new Passages(memory, k, extra)
   const approvals = approvalsOf(extra)
   const state = isAgentState(approvals?.continued) ? approvals.continued : undefined
   const offering = offerTools(opened.sdk, extra, passages, options.toolSearch ?? wholeNumber(vac.tool_search) ?? TOOL_SEARCH)
-  if (state !== undefined) passages?.restore(state.hits)
-  const [found, offered] = await Promise.all([state === undefined ? passages?.forQuestion(question, history) ?? '' : '', offering])
+  if (state !== undefined) passages.restore(state.hits)
+  const [found, offered] = await Promise.all([state === undefined ? passages.forQuestion(question, history) : '', offering])
   const maxSteps = options.maxSteps ?? wholeNumber(vac.max_steps) ?? MAX_STEPS
   const asking: Asking = {
     instructions: options.instructions ?? (typeof vac.instructions === 'string' ? vac.instructions : ''),
@@ -72,17 +73,18 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
     historyTokens: options.historyTokens,
     question,
     passages: found,
-    hasMemory: passages !== undefined,
+    hasMemory: memory !== undefined,
+    hasAgents: offered.hasAgents,
     hasTools: true,
     files: Array.isArray(extra.files) ? extra.files : []
   }
   const { messages, leftOut } = state === undefined ? await messagesFor(asking) : { messages: await calledAgain(state, offered), leftOut: 0 }
-  const wait = (messages: readonly ModelMessage[]): void => { approvals!.state = { messages, calls: offered.awaited, hits: passages?.hits ?? [] } satisfies AgentState }
+  const wait = (messages: readonly ModelMessage[]): void => { approvals!.state = { messages, calls: offered.awaited, hits: passages.hits } satisfies AgentState }
   if (offered.awaited.length > 0) {
     wait(messages)
     return yield { answer: '' }
   }
-  const citations = passages && new Citations(passages.hits)
+  const citations = memory !== undefined || offered.hasAgents ? new Citations(passages.hits) : undefined
   const ended = yield * withEnd(() => offered.hidden?.close(), runSteps({
     opened,
     system: instructionsOf(asking),
@@ -92,6 +94,7 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
     schema: schemaOf(extra.request),
     maxSteps,
     maxTokens: options.maxTokens ?? wholeNumber(vac.max_tokens),
+    isBegun: state !== undefined,
     retries: options.retries,
     timeoutMs: options.timeoutMs,
     signal
@@ -101,7 +104,7 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
     wait([...messages, ...ended.said])
     return yield { answer: ended.answer, metadata }
   }
-  yield await endOf(ended, metadata, question, passages?.hits ?? [], citations, maxSteps)
+  yield await endOf(ended, metadata, question, passages.hits, citations, maxSteps)
 }
 
 /** The conversation with the results of the calls that waited for an approval, unless they wait still. */
@@ -149,8 +152,10 @@ async function * withEnd<Chunk, End> (end: () => Promise<void> | undefined, step
 }
 
 /** The answer from the documents, which names why there is no model. */
-async function * withoutModel (memory: Memory, reason: string, question: Parameters<Interpreter>): AsyncGenerator<InterpreterChunk, void> {
-  for await (const chunk of documentsInterpreter(memory)(...question) as AsyncIterable<InterpreterChunk>) {
+async function * withoutModel (memory: Memory, reason: string, [question, name, history, extra]: Parameters<Interpreter>): AsyncGenerator<InterpreterChunk, void> {
+  // it would call the model
+  const { model, openai, ...vac } = extra.vac
+  for await (const chunk of documentsInterpreter(memory)(question, name, history, Object.create(extra, { vac: { value: vac } }) as InterpreterExtra) as AsyncIterable<InterpreterChunk>) {
     const isAnswer = typeof chunk === 'object' && 'answer' in chunk && !('input_required' in chunk)
     yield isAnswer ? { ...chunk as FinalAnswer, metadata: { ...(chunk as FinalAnswer).metadata, reason } } : chunk
   }

@@ -1,5 +1,6 @@
 import type { Answer, ListedAgent, ToolCallResult } from '@polyvac/core'
-import { askedBack, sourceLines } from '@polyvac/core/plugin'
+import { askedBack } from '@polyvac/core/plugin'
+import type { Passages } from './passages.js'
 
 /** Another agent as a tool of the model. */
 export function agentTool ({ name, description }: Pick<ListedAgent, 'name' | 'description'>): { readonly description: string, readonly inputSchema: Readonly<Record<string, unknown>> } {
@@ -14,18 +15,21 @@ export function agentTool ({ name, description }: Pick<ListedAgent, 'name' | 'de
   }
 }
 
-/** Its answer as the result of a tool: the text, what `[n]` in it refers to, and what it asks back. */
-export function agentResult (answer: Answer): ToolCallResult<unknown> {
+/** Its answer as the result of a tool: the text, its sources as the model can cite them, and what it asks back. */
+export function agentResult (answer: Answer, passages: Passages): ToolCallResult<unknown> {
   const asked = askedBack(answer)
-  const sources = sourceLines(answer)
+  const { text, sources } = passages.adopt(answer)
   const texts = [
-    asked?.text === answer.answer ? '' : answer.answer,
+    asked?.text === answer.answer ? '' : text,
     sources.length === 0 ? '' : `Sources of the agent:\n${sources.join('\n')}`,
     asked === undefined
       ? ''
-      : asked.kind === 'input'
-        ? `The agent asks back: ${asked.text}\nCall it again with the reply, which is all that it needs. What you do not know you ask the user.`
-        : `The agent needs an authorization, of which the user should know: ${asked.text}`
+      // where nothing keeps approvals: otherwise the answer has ended with the question
+      : 'approval' in answer
+        ? `The agent waits for an approval, which only a person can give: it has to be asked directly. Its question: ${asked.text}`
+        : asked.kind === 'input'
+          ? `The agent asks back: ${asked.text}\nCall it again with the reply, which is all that it needs. What you do not know you ask the user.`
+          : `The agent needs an authorization, of which the user should know: ${asked.text}`
   ]
   return { content: [{ type: 'text', text: texts.filter(text => text !== '').join('\n\n') || 'The agent gave no text.' }] }
 }

@@ -8,4 +8,4 @@ export const NothingToAnswerWithError = createError<[string]>('AGENT_NOTHING_TO_
 export const ToolsError = createError<[string]>('AGENT_TOOLS', 'the tools of the agent: %s', 500)
 /** Argument: the number of steps. */
 export const NoAnswerError = createError<[string]>('AGENT_NO_ANSWER',
-  'the model called tools in each of its %s steps and wrote no answer; raise `max_steps`, or ask for less at once', 502)
+  'the model called tools in each of its %s steps and wrote no answer; raise `max_steps`, or ask for less at once', 502, { expose: true })

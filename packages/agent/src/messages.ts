@@ -7,8 +7,8 @@ import { DATA_RULE } from './marked-data.js'
 /** Characters of a token, about. */
 const CHARS_PER_TOKEN = 4
 
-const CITE_RULE = `Passages of documents are numbered. After every statement that rests on a passage cite its number in square brackets, like [1] or [2][3].
-If they do not answer the question, search for others; if there are none, say so plainly and cite nothing.`
+const CITE_RULE = 'Passages of documents and sources of agents are numbered. After every statement that rests on one cite its number in square brackets, like [1] or [2][3].'
+const SEARCH_RULE = 'If the passages do not answer the question, search for others; if there are none, say so plainly and cite nothing.'
 const TOOL_RULE = 'Use tools for facts and for actions. What only the user knows you ask with the tool ask_user.'
 
 /** What the model is asked. */
@@ -20,14 +20,16 @@ export interface Asking {
   /** Numbered passages, marked as data; '' for none. */
   readonly passages: string
   readonly hasMemory: boolean
+  /** Whether there are agents to ask. */
+  readonly hasAgents: boolean
   readonly hasTools: boolean
   /** Files of the question, as protocols hand them on. */
   readonly files: readonly unknown[]
 }
 
 /** The instructions: the only text that is addressed to the model besides the question. */
-export function instructionsOf ({ instructions, hasMemory, hasTools }: Asking): string {
-  return [instructions.trim(), hasMemory ? CITE_RULE : '', hasTools ? TOOL_RULE : '', hasMemory || hasTools ? DATA_RULE : '']
+export function instructionsOf ({ instructions, hasMemory, hasAgents, hasTools }: Asking): string {
+  return [instructions.trim(), hasMemory || hasAgents ? CITE_RULE : '', hasMemory ? SEARCH_RULE : '', hasTools ? TOOL_RULE : '', hasMemory || hasTools ? DATA_RULE : '']
     .filter(text => text !== '').join('\n\n') || 'Answer briefly, in the language of the question.'
 }
 

@@ -1,5 +1,5 @@
 import type { InterpreterChunk } from '@polyvac/core'
-import { CALL_TOOL, type TokenUsage } from '@polyvac/core/plugin'
+import { CALL_TOOL, InvalidRequestError, type TokenUsage } from '@polyvac/core/plugin'
 import { Citations, ModelError, modelFailure, THINKING, THOUGHT_BEGINS, THOUGHT_WAS_ALL, ThinkingFilter, usageOfSteps, type OpenModel } from '@polyvac/documents/parts'
 import type { ModelMessage, TextStreamPart, ToolSet } from 'ai'
 
@@ -16,6 +16,8 @@ export interface StepsOptions {
   readonly schema: Readonly<Record<string, unknown>> | undefined
   readonly maxSteps: number
   readonly maxTokens: number | undefined
+  /** Whether the answer goes on: its model has called tools before. */
+  readonly isBegun: boolean
   readonly retries: number
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -38,18 +40,24 @@ export interface StepsEnd {
 /** Finish reasons of a complete step. Any other end is a failure, since the text may be incomplete. */
 const COMPLETE: ReadonlySet<string> = new Set(['stop', 'length', 'tool-calls'])
 
+/** A model failed before it wrote or called anything. */
+export class NothingBegunError extends ModelError {}
+/** With the first of these an answer has begun. */
+const PARTS_OF_MODEL: ReadonlySet<string> = new Set(['text-delta', 'reasoning-delta', 'tool-call'])
+
 /**
  * Lets the model write and call tools, until it answers. Yields its text and what happens meanwhile; the last step has
  * no tools, so that a model that only calls comes to an end. Fails with ModelError, AGENT_NO_ANSWER,
  * MEMORY_BUDGET_EXCEEDED, and with the reason of the signal. It closes the connection in all cases.
  */
-export async function * runSteps ({ opened, system, messages, offered, citations, schema, maxSteps, maxTokens, retries, timeoutMs, signal }: StepsOptions): AsyncGenerator<InterpreterChunk, StepsEnd> {
+export async function * runSteps ({ opened, system, messages, offered, citations, schema, maxSteps, maxTokens, isBegun, retries, timeoutMs, signal }: StepsOptions): AsyncGenerator<InterpreterChunk, StepsEnd> {
   signal.throwIfAborted()
   const { sdk, model } = opened
   const silence = new Silence(timeoutMs)
   const both = AbortSignal.any([signal, silence.signal])
   const text = new StepText(citations)
   const calls = new Calls(offered)
+  let hasBegun = isBegun
   let steps = 0
   let finishReason = ''
   let usage: TokenUsage | undefined
@@ -67,6 +75,11 @@ export async function * runSteps ({ opened, system, messages, offered, citations
       prepareStep: ({ stepNumber }) => stepNumber === maxSteps - 1 && stepNumber > 0 ? { toolChoice: 'none' } : {},
       ...schema !== undefined && { output: sdk.Output.object({ schema: sdk.jsonSchema(schema) }) },
       ...maxTokens !== undefined && { maxOutputTokens: maxTokens },
+      // the service fetches no address that a caller names: a model server that reads addresses gets it
+      experimental_download: async files => files.map(({ isUrlSupportedByModel: isRead }) => {
+        if (isRead) return null
+        throw new InvalidRequestError([{ path: 'body/files', message: 'has a file by its address, which the model cannot read; send its bytes' }])
+      }),
       abortSignal: both,
       maxRetries: retries,
       // a model may call a tool that it has found by its own name
@@ -78,6 +91,7 @@ export async function * runSteps ({ opened, system, messages, offered, citations
       both.throwIfAborted()
       silence.pause()
       if (part.type === 'error') throw isCallInLastStep(part.error) ? new NoAnswerError(String(maxSteps)) : modelFailure(part.error)
+      hasBegun ||= PARTS_OF_MODEL.has(part.type)
       if (part.type === 'start-step') text.begin()
       else if (part.type === 'text-delta') yield * text.push(part.text)
       else if (part.type === 'reasoning-delta') yield { reasoning: part.text }
@@ -98,7 +112,8 @@ export async function * runSteps ({ opened, system, messages, offered, citations
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof NoAnswerError) throw error
-    throw silence.signal.aborted ? silence.signal.reason : modelFailure(error)
+    const failure = silence.signal.aborted ? silence.signal.reason as ModelError : modelFailure(error)
+    throw hasBegun || !(failure instanceof ModelError) ? failure : new NothingBegunError(failure.reason, { cause: failure })
   } finally {
     silence.end()
   }

@@ -13,6 +13,9 @@ type Json = Readonly<Record<string, unknown>>
 type Sdk = typeof import('ai')
 type Chosen = SelectedTool<FunctionTool>
 
+/** Calls of tools of one answer; a model that asks for more gets a refusal as their results. */
+export const MAX_TOOL_CALLS = 200
+
 export const ASK_USER = 'ask_user'
 export const SEARCH_DOCUMENTS = 'search_documents'
 
@@ -25,6 +28,8 @@ export interface OfferedTools {
   readonly ofCaller: ReadonlyMap<string, string>
   /** Those behind `search_tools` and `call_tool`; undefined where the model has all in its list. */
   readonly hidden: HiddenTools | undefined
+  /** Whether other agents are among them, whose sources the model can cite. */
+  readonly hasAgents: boolean
   /** Calls that wait for an approval, in their order: with the first one the answer ends. */
   readonly awaited: AwaitedCall[]
   /** Calls a tool of the list again that had to wait. Undefined: it waits still. */
@@ -37,14 +42,16 @@ export interface OfferedTools {
  * arguments. More than `most` tools of the list are behind two that find and call them.
  * @throws AGENT_TOOLS; BAD_REQUEST for a tool of the caller with the name of another one
  */
-export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: Passages | undefined, most: number): Promise<OfferedTools> {
+export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: Passages, most: number): Promise<OfferedTools> {
   const all: ToolSet = {}
   const reported = new Set<string>()
   // @keyed none: a list of one answer: at most the calls of its last step
   const awaited: AwaitedCall[] = []
+  let calls = 0
   const execute = async (chosen: Chosen, call: AwaitedCall): Promise<string> => {
+    if (++calls > MAX_TOOL_CALLS) return `Not called: an answer may call tools ${MAX_TOOL_CALLS} times. Answer with what you have.`
     try {
-      return await callTool(extra, chosen, call.input)
+      return await callTool(extra, chosen, call.input, passages)
     } catch (err) {
       if (!isAwaited(err)) throw err
       awaited.push(call)
@@ -68,7 +75,7 @@ export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: P
   const hidden = listed.length > most ? new HiddenTools(sdk, all, listed, extra.signal) : undefined
   const own: ToolSet = {
     ...hidden?.tools,
-    ...passages !== undefined && {
+    ...passages.hasMemory && {
       [SEARCH_DOCUMENTS]: sdk.dynamicTool({
         description: 'Search the documents. Gives numbered passages, which you cite by their numbers.',
         inputSchema: sdk.jsonSchema({ type: 'object', properties: { query: { type: 'string', description: 'words of the text that is looked for' } }, required: ['query'], additionalProperties: false }),
@@ -92,7 +99,7 @@ export async function offerTools (sdk: Sdk, extra: InterpreterExtra, passages: P
     ofCaller.set(name, given)
     tools[name] = sdk.dynamicTool({ description, inputSchema: sdk.jsonSchema(schema), execute: undefined as never })
   }
-  return { tools, reported, ofCaller, hidden, awaited, callAgain }
+  return { tools, reported, ofCaller, hidden, hasAgents: agents.length > 0, awaited, callAgain }
 }
 
 async function chosenTools ({ vac, tools, listTools, log }: InterpreterExtra, agents: readonly ListedAgent[]): Promise<readonly Chosen[]> {
@@ -113,13 +120,13 @@ function toolOf (chosen: Chosen, agents: readonly ListedAgent[]): { readonly des
 
 function agentOf (chosen: Extract<Chosen, { kind: 'vac' | 'agent' }>): string { return chosen.kind === 'vac' ? chosen.vac : chosen.agent }
 
-async function callTool ({ callTool, callAgent, signal, log }: InterpreterExtra, chosen: Chosen, input: Json): Promise<string> {
+async function callTool ({ callTool, callAgent, signal, log }: InterpreterExtra, chosen: Chosen, input: Json, passages: Passages): Promise<string> {
   try {
     const result = chosen.kind === 'function'
       ? await chosen.tool.call(input, { signal })
       : chosen.kind === 'server'
         ? await callTool!(chosen.tool.server, chosen.tool.name, input, { signal })
-        : agentResult(await callAgent(agentOf(chosen), String(input.message ?? ''), { signal }))
+        : agentResult(await callAgent(agentOf(chosen), String(input.message ?? ''), { signal }), passages)
     return markedData(chosen.name, toolText(result as ToolCallResult<unknown>))
   } catch (err) {
     signal.throwIfAborted()

@@ -41,7 +41,7 @@ test('a model with documents cites what it was given, and what it looks for', as
   t.match(final.metadata, { mode: 'agent', model: 'fake', steps: 2, usage: { total_tokens: 30 }, removed_citations: 1, grounding: { supported: 2 } })
   t.strictSame(stepsOf(chunks), ['tool_call', 'tool_result'])
   const [first, second] = requests
-  t.match(first!.messages[0], { role: 'system', content: /^You are a cook\.\n\nPassages of documents are numbered/ })
+  t.match(first!.messages[0], { role: 'system', content: /^You are a cook\.\n\nPassages of documents and sources of agents are numbered/ })
   t.notMatch(first!.messages[0]!.content, /four minutes/, 'passages are not instructions')
   t.match(first!.messages.at(-1), { role: 'user', content: /^\[1\] <data (\w+) from="Tea, tea\.md">\nTea is brewed for four minutes\.\n<\/data \1>\n\nHow long is tea\?$/ })
   t.match(second!.messages.at(-1), { role: 'tool', content: /^\[2\] <data/ })
@@ -138,10 +138,17 @@ test('a model that fails names its server and the reason, and no text counts as 
     [[{ calls: [{ name: 'notes__read', args: {} }] }, { fails: '500' }], /failed: HTTP 500/]
   ] as ReadonlyArray<readonly [readonly ModelStep[], RegExp]>) {
     const { vac } = await fakeModel(t, steps)
-    await t.rejects(ask(agentInterpreter({ timeoutMs: 300, retries: 0 }), 'Tea?', { vac, ...kitchen() }), { code: 'DOCUMENTS_MODEL_FAILED', message }, JSON.stringify(steps))
+    await t.rejects(ask(agentInterpreter({ timeoutMs: message.source.includes('nothing came') ? 300 : 60_000, retries: 0 }), 'Tea?', { vac, ...kitchen() }), { code: 'DOCUMENTS_MODEL_FAILED', message }, JSON.stringify(steps))
   }
   const { vac } = await fakeModel(t, [{ says: 'Four minutes.', fails: 'whole' }])
   t.equal((await ask(agentInterpreter(), 'Tea?', { vac })).final.answer, 'Four minutes.', 'a server that does not stream')
+})
+
+test('a model that fails before it begins leaves the answer to the documents, with the reason', async t => {
+  const { vac } = await fakeModel(t, [{ fails: '500' }])
+  const memory: Memory = { search: async () => [{ content: 'Tea is brewed for four minutes.', score: 0.9, metadata: { source: 'tea.md', heading: 'Tea' } }] }
+  const { final } = await ask(agentInterpreter({ memory, retries: 0 }), 'How long is tea brewed?', { vac })
+  t.match(final, { answer: /four minutes/, metadata: { reason: /HTTP 500/ } })
 })
 
 test('the time of a slow tool is not the silence of the model', async t => {

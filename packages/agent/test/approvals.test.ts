@@ -1,4 +1,5 @@
-import { createVacs, type Answer, type ApprovalRecords, type ChatTurn, type FinalAnswer, type Interpreter, type ToolAccess } from '@polyvac/core'
+import { createVacs, defineTools, type Answer, type ApprovalRecords, type ChatTurn, type FinalAnswer, type Interpreter, type ToolAccess } from '@polyvac/core'
+import { isAllowedCall } from '@polyvac/core/plugin'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { test, type Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
@@ -256,4 +257,74 @@ test('an interpreter that hides the question still asks it', async t => {
 
 test('a VAC with `approve` needs a store for approvals', async t => {
   t.throws(() => createVacs({ vacs: { shop: { approve: ['destructive'] } }, streamInterpreter: async () => 'x' }), { code: 'INVALID_VACS', message: /"shop" has `approve`, and approvals need a task store/ })
+})
+
+test('what was declined does not run, and what was approved runs once, also after the list has changed', async t => {
+  const records = await memoryRecords(t)
+  const script = (request: ModelRequest): ModelStep => toolResults(request).length === 0 ? calls('files__delete', { path: 'a.txt' }) : { says: 'Gone.' }
+  const before = await service(t, script, { records })
+  const { approval: { id } } = await before.ask('Delete a.txt')
+  const turns = [...before.restart()]
+  const after = await service(t, script, { records, approve: [] })
+  t.match(await after.askAs('alice', 'no', {}, turns), { answer: 'Gone.' })
+  t.strictSame(after.executed, [], 'the tool needs no approval now, and this call was declined')
+  t.match(await after.askAs('alice', '-', { approval: { id, approved: true } }, turns), { answer: /was answered before/ })
+  t.strictSame(after.executed, [])
+})
+
+test('a server whose tools are not listed in time still has its approvals', async t => {
+  const { executed, ask } = await service(t, [], {
+    approve: ['other'],
+    interpreter: async (_question, _vac, _history, { callTool }) => JSON.stringify(await callTool!('late', 'erase', {})),
+    more: {
+      listTools: async () => [],
+      // as the gateway does
+      callTool: async (_server: string, tool: string, input: unknown, options: object) => {
+        if (!isAllowedCall(options)) throw Object.assign(new Error('needs an approval'), { code: 'APPROVAL_REQUIRED' })
+        executed.push([tool, input])
+        return { content: [] }
+      }
+    }
+  })
+  t.match(await ask('Erase'), { approval: { server: 'late', tool: 'erase', input: {} } })
+  t.strictSame(executed, [])
+  await ask('yes')
+  t.strictSame(executed, [['erase', {}]])
+})
+
+test('a model never answers for a person: what an agent asks for, the caller is asked for', async t => {
+  for (const [word, gone] of [['yes', ['a.txt']], ['no', []]] as const) {
+    const removed: string[] = []
+    const tools = defineTools([{ name: 'remove', description: 'Remove a file', inputSchema: { type: 'object' }, handler: ({ path }: any) => { removed.push(path); return 'removed' } }])
+    const { vac, requests } = await fakeModel(t, request => toolResults(request).length === 0 ? calls('vac_files', { message: 'Remove a.txt' }) : { says: `Told: ${/removed|declined/.exec(toolResults(request).at(-1)!)?.[0] ?? ''}` })
+    const files: Interpreter = async (_question, _vac, _history, { tools: [remove] }) => JSON.stringify(await remove!.call({ path: 'a.txt' }))
+    const vacs = createVacs({
+      vacs: { desk: { ...vac, tools: ['vac:files'] }, files: { approve: ['remove'] } },
+      parts: { desk: { streamInterpreter: agentInterpreter() }, files: { streamInterpreter: files } },
+      tools,
+      approvals: await memoryRecords(t)
+    })
+    const principal = { owner: 'alice' }
+    const asked = await vacs.get('desk').ask({ question: 'Remove a.txt', principal }) as Answer & { approval?: any }
+    t.match(asked, { input_required: /^May the tool "remove" of "vac:files" be called/, approval: { tool: 'remove', server: 'vac:files', input: { path: 'a.txt' } } })
+    t.equal(requests.length, 1, 'the model gets no turn to answer it')
+    t.strictSame(removed, [])
+    const history: ChatTurn[] = [{ role: 'user', content: 'Remove a.txt' }, { role: 'assistant', content: asked.answer }]
+    const { answer } = await vacs.get('desk').ask({ question: word, history, principal })
+    t.equal(answer, word === 'yes' ? 'Told: removed' : 'Told: declined')
+    t.strictSame(removed, gone)
+  }
+})
+
+test('without a store an agent that asks for an approval is not asked again in the same answer', async t => {
+  const { vac, requests } = await fakeModel(t, [calls('vac_files', { message: 'Remove' }), calls('vac_files', { message: 'yes' }), { says: 'Ask it directly.' }])
+  const seen: string[] = []
+  const files: Interpreter = async question => { seen.push(question); return { answer: '', input_required: 'May it?', approval: { id: 'x', tool: 'remove', input: {} } } }
+  const vacs = createVacs({
+    vacs: { desk: { ...vac, tools: ['vac:files'] }, files: {} },
+    parts: { desk: { streamInterpreter: agentInterpreter() }, files: { streamInterpreter: files } }
+  })
+  t.equal((await vacs.get('desk').ask({ question: 'Remove' })).answer, 'Ask it directly.')
+  t.strictSame(seen, ['Remove'])
+  t.match(toolResults(requests[2]!), [/which only a person can give/, /which only a person can give/])
 })

@@ -1,13 +1,10 @@
 import type { Authenticate, Principal } from '@polyvac/core'
-import { isLoopbackHost, ownerProblem } from '@polyvac/core/plugin'
+import { isLoopbackHost, ownerProblem, SIGNATURE_ALGORITHMS } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose'
 import { bearerToken } from './bearer-token.js'
 import { AuthOptionsError, IssuerUnavailableError } from './errors.js'
 import { IssuerKeys } from './issuer-keys.js'
-
-/** Algorithms with a public key. `none`, and HS* with the public key as its secret, would let callers sign tokens. */
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const
 
 /** Difference of clocks in seconds that times in tokens may have. */
 export const CLOCK_SKEW_S = 30
@@ -35,7 +32,7 @@ export interface JwtOptions {
  * @example jwtAuthentication({ issuer: 'https://login.example.org', audience: 'https://agents.example.org' })
  */
 export function jwtAuthentication (options: JwtOptions): Authenticate {
-  const { issuer, audience, jwks, algorithms = ALGORITHMS } = options
+  const { issuer, audience, jwks, algorithms = SIGNATURE_ALGORITHMS } = options
   checkOptions(options)
   const keys = new IssuerKeys({ issuer, jwks })
   // other claims may name another owner, or other scopes
@@ -100,6 +97,6 @@ function checkOptions ({ issuer, audience, jwks, algorithms = [] }: JwtOptions):
   if (!Array.isArray(audiences) || audiences.length === 0 || audiences.some(text => typeof text !== 'string' || text === '')) {
     throw new AuthOptionsError('jwt.audience must be a text or a list of texts; a token for another service must not count here')
   }
-  const wrong = algorithms.find(name => !(ALGORITHMS as readonly string[]).includes(name))
-  if (wrong !== undefined) throw new AuthOptionsError(`jwt.algorithms has ${JSON.stringify(wrong)}; only algorithms with a public key are safe: ${ALGORITHMS.join(', ')}`)
+  const wrong = algorithms.find(name => !(SIGNATURE_ALGORITHMS as readonly string[]).includes(name))
+  if (wrong !== undefined) throw new AuthOptionsError(`jwt.algorithms has ${JSON.stringify(wrong)}; only algorithms with a public key are safe: ${SIGNATURE_ALGORITHMS.join(', ')}`)
 }

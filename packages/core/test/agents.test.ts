@@ -178,3 +178,14 @@ test('an interpreter in a worker thread asks agents too', async t => {
   t.equal((await vacs.get('front').ask({ question: 'hi', steps: 'names', onStep: step => steps.push(step) })).answer, 'back: heard hi; AGENT_NOT_FOUND there is no agent "bakc" for this caller; did you mean "back"?')
   t.match(steps, [{ tool_call: { name: 'back' } }, { tool_result: { state: 'completed' } }])
 })
+
+test('agents that ask each other many times are refused after a hundred questions of all together', async t => {
+  let asked = 0
+  const many = (name: string): Asking => async (question, { callAgent }) => {
+    asked++
+    const answers = await Promise.allSettled(Array.from({ length: 5 }, (_, i) => callAgent(name, `${question} ${i}`)))
+    return String(answers.length)
+  }
+  await vacsOf({ a: many('b'), b: many('a') }).get('a').ask({ question: 'x' })
+  t.equal(asked, 101)
+})

@@ -11,15 +11,19 @@ const Credential = Type.Object({
   client_id: secret('client of OAuth 2.0 client credentials'),
   client_secret: secret('its secret'),
   token_url: Type.Optional(Type.String({ minLength: 1, description: 'token endpoint of the client credentials; default: that of the card, at the origin of `url`' })),
-  scope: Type.Optional(Type.String({ minLength: 1, description: 'scope of the client credentials; default: those of the card' }))
-}, { additionalProperties: false, description: 'api_key; token; username and password; or client_id and client_secret' })
+  scope: Type.Optional(Type.String({ minLength: 1, description: 'scope of the client credentials; default: those of the card' })),
+  cert: secret('certificate for mutual TLS, as PEM or the path of a file with it'),
+  key: secret('its private key, likewise'),
+  ca: secret('certificates to trust besides those of Node.js, likewise')
+}, { additionalProperties: false, description: 'api_key; token; username and password; client_id and client_secret; or cert and key' })
 
 /** What is needed together, and what goes with it. */
 const FORMS: ReadonlyArray<{ readonly needs: readonly string[], readonly takes?: readonly string[] }> = [
   { needs: ['api_key'] },
   { needs: ['token'] },
   { needs: ['username', 'password'] },
-  { needs: ['client_id', 'client_secret'], takes: ['token_url', 'scope'] }
+  { needs: ['client_id', 'client_secret'], takes: ['token_url', 'scope'] },
+  { needs: ['cert', 'key'], takes: ['ca'] }
 ]
 
 /** One agent of another service that answers over A2A: a VAC here. */
@@ -34,6 +38,12 @@ export const A2aAgentConfig = Type.Object({
   // a number without quotes in YAML
   protocol: Type.Optional(Type.Union([Type.Literal('1.0'), Type.Literal('0.3'), Type.Literal(1), Type.Literal(0.3)], {
     description: 'the only version of A2A to use: 1.0 or 0.3; default: 1.0, or 0.3 where its card has no other'
+  })),
+  verify: Type.Optional(Type.Union([Type.Literal('off'), Type.Literal('if-present'), Type.Literal('require')], {
+    description: 'which cards have to have a valid signature: `require` all, `if-present` those that are signed, `off` none; default: `require` with `keys`, otherwise `off`'
+  })),
+  keys: Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.Record(Type.String(), Type.Unknown()), { minItems: 1 })], {
+    description: 'public keys for the signature of its card: the path or address of a JWK set, or a list of JWKs, each with a `kid`'
   }))
 }, { additionalProperties: false })
 export type A2aAgentConfig = Static<typeof A2aAgentConfig>
@@ -54,7 +64,7 @@ export function agentProblems (entries: readonly unknown[], { vacs, servers }: {
   const names = new Set<string>()
   for (const [index, entry] of entries.entries()) {
     if (!isRecord(entry)) continue
-    const { name, url, auth } = entry
+    const { name, url, auth, verify, keys } = entry
     const report = (path: readonly string[], message: string, hint?: string): void => { problems.push({ index, path, message, hint }) }
     if (typeof name === 'string') {
       const bad = vacNameProblem(name)
@@ -71,6 +81,9 @@ export function agentProblems (entries: readonly unknown[], { vacs, servers }: {
       if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) report(['url'], 'expected an http(s) address')
       else if (parsed.username !== '') report(['url'], 'the address has a user name', 'use `auth:`')
     }
+    if (keys === undefined && (verify === 'require' || verify === 'if-present')) report(['verify'], 'there are no keys to verify signatures with', 'add "keys:"')
+    const [, second] = Object.entries(isRecord(auth) ? auth : {}).filter(([, credential]) => isRecord(credential) && 'cert' in credential)
+    if (second !== undefined) report(['auth', second[0]], 'a connection has one certificate', 'leave one of them out')
     for (const [scheme, credential] of Object.entries(isRecord(auth) ? auth : {})) {
       if (!isRecord(credential)) continue
       const given = Object.keys(credential)

@@ -130,7 +130,7 @@ export const ServiceConfig = Type.Object({
       at_once: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one address at once, as for an owner; default a quarter of `connections.max`' }))
     }, { additionalProperties: false, description: 'bounds for each address; of IPv6 a network of 64 bits is one' })),
     body: Type.Optional(Type.Integer({
-      minimum: 1, description: 'bytes of a request body, on all routes; half of `memory_budget` at most; default 4 MiB'
+      minimum: 1, description: 'bytes of a request body, on all routes; a quarter of `memory_budget` at most; default 4 MiB'
     })),
     owner_share: Type.Optional(Type.Number({
       exclusiveMinimum: 0, maximum: 1, description: 'part of the memory budget, of shared slots and of the task store that one owner may have; default 0.25'

@@ -1,5 +1,5 @@
 import {
-  addressBlock, auditRequest, CallPlace, Disconnects, isInner, memoryBudget, ownerOf, OwnerSlots, placeOf, setOwnerShare, setPlace, type CallerBound
+  addressBlock, auditRequest, BODY_COPIES, CallPlace, Disconnects, isInner, memoryBudget, ownerOf, OwnerSlots, placeOf, setOwnerShare, setPlace, type CallerBound
 } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ServiceConfig } from '../config/service-config.js'
@@ -16,14 +16,14 @@ const WATCHED = ['/health', '/ready', '/metrics']
 
 /**
  * The bound of request bodies, in bytes, apart from those of callers; each undefined where it is not set.
- * @throws HOST_OPTIONS where no such body would be within the memory budget: each is held as bytes and as values
+ * @throws HOST_OPTIONS where no such body would be within the memory budget
  */
 export function bodyLimitOf (given: Limits | undefined): { readonly bodyLimit: number | undefined, readonly limits: Limits | undefined } {
   if (given?.body === undefined) return { bodyLimit: undefined, limits: given }
   const { body, ...limits } = given
-  const most = Math.floor(memoryBudget.limit / 2)
+  const most = Math.floor(memoryBudget.limit / BODY_COPIES)
   if (body > most) {
-    throw new HostOptionsError(`service.limits.body: ${body} bytes is more than half of the memory budget; set at most ${most}, or raise service.memory_budget`)
+    throw new HostOptionsError(`service.limits.body: ${body} bytes is too much for the memory budget, in which a body counts ${BODY_COPIES} times; set at most ${most}, or raise service.memory_budget`)
   }
   return { bodyLimit: body, limits: Object.keys(limits).length === 0 ? undefined : limits }
 }

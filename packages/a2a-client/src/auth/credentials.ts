@@ -1,5 +1,6 @@
 import type { AgentCard, SecurityScheme } from '../card/agent-card.js'
 import { RemoteAgentCardError, RemoteAgentUnauthorizedError } from '../errors.js'
+import type { ClientCertificate } from '../http/client-certificate.js'
 import type { AgentRequests } from '../http/requests.js'
 import { ClientToken, type ClientCredentials } from './client-token.js'
 
@@ -9,6 +10,7 @@ export type Credential =
   | { readonly token: string }
   | { readonly username: string, readonly password: string }
   | ClientCredentials
+  | ClientCertificate
 
 /** What a request carries to prove who asks. */
 export interface Proof {
@@ -46,6 +48,9 @@ export class Credentials {
         if (scheme.in === 'query') query[scheme.name] = value
         else if (scheme.in === 'cookie') cookies.push(`${scheme.name}=${encodeURIComponent(value)}`)
         else headers[scheme.name.toLowerCase()] = value
+      } else if (scheme.type === 'mutualTLS') {
+        // the connection has it
+        if (!('cert' in credential)) this.#misfit(name, 'cert` and `key')
       } else {
         headers.authorization = await this.#authorization(name, scheme, credential, signal)
       }
@@ -75,7 +80,7 @@ export class Credentials {
       return `Basic ${Buffer.from(`${credential.username}:${credential.password}`).toString('base64')}`
     }
     if ('token' in credential) return `Bearer ${credential.token}`
-    if (!('clientId' in credential) || scheme.type === 'other' || scheme.type === 'apiKey') return this.#misfit(name, 'token')
+    if (!('clientId' in credential) || scheme.type === 'other' || scheme.type === 'apiKey' || scheme.type === 'mutualTLS') return this.#misfit(name, 'token')
     return `Bearer ${await this.#tokenOf(name, scheme, credential).get(signal)}`
   }
 

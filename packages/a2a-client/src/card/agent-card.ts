@@ -20,6 +20,7 @@ export type SecurityScheme =
   | { readonly type: 'http', readonly scheme: string }
   | { readonly type: 'oauth2', readonly tokenUrl: string | undefined, readonly scopes: readonly string[] }
   | { readonly type: 'openIdConnect', readonly url: string }
+  | { readonly type: 'mutualTLS' }
   | { readonly type: 'other', readonly name: string }
 
 /** What this client uses of a card. */
@@ -95,6 +96,7 @@ function schemeOf (name: string, given: unknown): SecurityScheme {
   }
   const openId = part('openIdConnectSecurityScheme', 'openIdConnect')
   if (openId !== undefined) return { type: 'openIdConnect', url: textOf(openId.openIdConnectUrl) ?? '' }
+  if (part('mtlsSecurityScheme', 'mutualTLS') !== undefined) return { type: 'mutualTLS' }
   return { type: 'other', name: textOf(scheme.type) ?? name }
 }
 

@@ -1,10 +1,11 @@
-import { deadlineSignal, unlessAborted } from '@polyvac/core/plugin'
+import { deadlineSignal, isRecord, unlessAborted } from '@polyvac/core/plugin'
 import { RemoteAgentCardError, RemoteAgentLoopError, RemoteAgentUnauthorizedError, RemoteAgentUnavailableError } from '../errors.js'
-import { HttpFailure } from '../http/failures.js'
+import { HttpFailure, isRefusedCertificate } from '../http/failures.js'
 import type { AgentRequests, AgentResponse } from '../http/requests.js'
 import { readCard, VERSIONS, type AgentCard, type AgentInterface, type Version } from './agent-card.js'
 import { cardAddresses } from './card-addresses.js'
 import { freshFor } from './freshness.js'
+import type { CardVerifier } from './signature.js'
 
 /** Longest card in bytes. */
 export const MAX_CARD_BYTES = 1024 * 1024
@@ -25,6 +26,8 @@ export interface CardOptions {
   readonly extensions: readonly string[]
   /** The only version to use. Default: the best one of the card. */
   readonly version: Version | undefined
+  /** Verifies cards; undefined: they are not verified. */
+  readonly verifier: CardVerifier | undefined
   /** Origins of this service: an agent there would be asked by itself. */
   readonly ownOrigins: () => readonly string[]
 }
@@ -58,7 +61,8 @@ export class CardSource {
 
   /**
    * The card. Where the agent does not answer, an old one serves.
-   * @throws REMOTE_AGENT_CARD, REMOTE_AGENT_LOOP, REMOTE_AGENT_UNAUTHORIZED, REMOTE_AGENT_UNAVAILABLE
+   * @throws REMOTE_AGENT_CARD, REMOTE_AGENT_LOOP, REMOTE_AGENT_SIGNATURE, REMOTE_AGENT_UNAUTHORIZED,
+   *   REMOTE_AGENT_UNAVAILABLE
    */
   async get (signal: AbortSignal): Promise<UsableCard> {
     // a question that is aborted leaves the request to the others
@@ -86,8 +90,10 @@ export class CardSource {
     } catch (err) {
       const error = err as Error
       this.#failed = { error, until: Date.now() + FAILED_MS }
-      if (this.#kept === undefined || !(error instanceof RemoteAgentUnavailableError)) throw error
-      return this.#kept
+      if (this.#kept !== undefined && error instanceof RemoteAgentUnavailableError) return this.#kept
+      // a card that cannot be used replaces one that could
+      this.#kept = undefined
+      throw error
     }
   }
 
@@ -105,10 +111,13 @@ export class CardSource {
           return { ...kept, freshUntil }
         }
         const card = await this.#readBody(response)
-        if (card !== undefined) return { ...this.#usable(card), address, validators: validatorsOf(response), freshUntil }
+        // keys may change where the card does not
+        const validators = this.#options.verifier === undefined ? validatorsOf(response) : {}
+        if (card !== undefined) return { ...this.#usable(card), address, validators, freshUntil }
       } catch (err) {
         // an agent that does not answer at one address does not at another
         if (isCoded(err)) throw err
+        if (isRefusedCertificate(err)) throw Object.assign(new RemoteAgentUnauthorizedError(name, 'the certificate of the connection'), { cause: err })
         throw Object.assign(new RemoteAgentUnavailableError(name, err instanceof HttpFailure ? err.message : 'it cannot be reached'), { cause: err })
       } finally {
         deadline.end()
@@ -118,12 +127,14 @@ export class CardSource {
   }
 
   async #send (address: URL, validators: Kept['validators'], signal: AbortSignal): Promise<AgentResponse> {
-    const { requests, headers, version } = this.#options
+    const { requests, headers, version, verifier } = this.#options
+    // the signature is in the card of 1.0
+    const asked = verifier === undefined ? version ?? VERSIONS[0] : VERSIONS[0]
     return await requests.send(address, {
       method: 'GET',
       // with `no-cache`, which other clients add to conditional requests, servers of Express never answer 304
       headers: {
-        ...headers, accept: 'application/a2a+json, application/json', 'a2a-version': version ?? VERSIONS[0], 'cache-control': 'max-age=0', ...validators
+        ...headers, accept: 'application/a2a+json, application/json', 'a2a-version': asked, 'cache-control': 'max-age=0', ...validators
       },
       signal
     })
@@ -152,11 +163,10 @@ export class CardSource {
       if (!(err instanceof HttpFailure)) throw err
       throw new RemoteAgentCardError(name, `it has ${err.message.replace('it answered with ', '')}`, 'make it shorter')
     }
-    try {
-      return readCard(JSON.parse(text))
-    } catch {
-      return undefined
-    }
+    const body = jsonOf(text)
+    const card = readCard(body)
+    const { verifier } = this.#options
+    return card === undefined || verifier === undefined || !isRecord(body) ? card : readCard(await verifier.contentOf(body))
   }
 
   #usable (card: AgentCard): UsableCard {
@@ -187,6 +197,15 @@ function validatorsOf ({ headers }: AgentResponse): Record<string, string> {
   return {
     ...typeof etag === 'string' && { 'if-none-match': etag },
     ...typeof modified === 'string' && { 'if-modified-since': modified }
+  }
+}
+
+/** Undefined for what is not JSON. */
+function jsonOf (text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
   }
 }
 

@@ -65,6 +65,12 @@ export function isPassing (err: unknown): boolean {
   return err instanceof HttpFailure ? err.isPassing : isNetworkFailure(err)
 }
 
+/** Whether the other side ended TLS because of the certificate of this one. */
+export function isRefusedCertificate (err: unknown): boolean {
+  const { code } = (err ?? {}) as { code?: unknown }
+  return typeof code === 'string' && /^ERR_SSL_\w+_ALERT_\w*(?:CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/.test(code)
+}
+
 const NETWORK = /^(?:E[A-Z]+|UND_ERR_\w+)$/
 
 function isNetworkFailure (err: unknown): boolean {

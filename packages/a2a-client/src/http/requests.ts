@@ -2,6 +2,7 @@ import { IssuerGuard, redirectOf, type Resolve } from '@polyvac/core/plugin'
 import { createParser } from 'eventsource-parser'
 import { StringDecoder } from 'node:string_decoder'
 import { Agent, request, type Dispatcher } from 'undici'
+import { certifiedConnector, type ClientCertificate } from './client-certificate.js'
 import { HttpFailure } from './failures.js'
 
 /** Longest JSON of one response, and longest event of a stream, in bytes. */
@@ -42,14 +43,18 @@ export class AgentRequests {
   // @keyed none: the connections to one agent of the configuration, one for each request in progress
   readonly #agent: Agent
 
-  /** @param named the URLs of the configuration: that of the agent first */
-  constructor (named: readonly URL[], resolve?: Resolve) {
+  /**
+   * @param named the URLs of the configuration: that of the agent first
+   * @param identity proves who connects, with what makes the error for a certificate that cannot be used
+   */
+  constructor (named: readonly URL[], resolve?: Resolve, identity?: { readonly certificate: ClientCertificate, readonly refuse: (problem: string) => Error }) {
     this.#origins = new Set(named.map(({ origin }) => origin))
     this.#guard = new IssuerGuard(named, 'requests are not sent to', resolve)
+    const connect = { timeout: CONNECT_MS, lookup: this.#guard.lookup }
     this.#agent = new Agent({
       headersTimeout: 0,
       bodyTimeout: MAX_SILENCE_MS,
-      connect: { timeout: CONNECT_MS, lookup: this.#guard.lookup }
+      connect: identity === undefined ? connect : certifiedConnector(identity.certificate, connect, identity.refuse)
     })
   }
 

@@ -4,7 +4,7 @@ import {
   RemoteAgentAnswerError, RemoteAgentCardError, RemoteAgentFailedError, RemoteAgentRefusedError, RemoteAgentTaskLostError, RemoteAgentUnauthorizedError,
   RemoteAgentUnavailableError
 } from '../errors.js'
-import { CODES, HttpFailure, isPassing, RpcFailure } from '../http/failures.js'
+import { CODES, HttpFailure, isPassing, isRefusedCertificate, RpcFailure } from '../http/failures.js'
 
 /** What the codes of A2A mean for the caller of the agent here. */
 const MEANINGS: Readonly<Record<number, (name: string, err: RpcFailure) => Error>> = {
@@ -29,6 +29,7 @@ function errorFor (name: string, err: unknown): Error | undefined {
     if (err.status === 401 || err.status === 403) return new RemoteAgentUnauthorizedError(name, `status ${err.status}`)
     return err.status === 413 ? new RemoteAgentAnswerError(name, err.message.replace('it answered with ', '')) : new RemoteAgentUnavailableError(name, err.message)
   }
+  if (isRefusedCertificate(err)) return new RemoteAgentUnauthorizedError(name, 'the certificate of the connection')
   if (err instanceof OddAnswer || err instanceof ExcessiveAnswer) return new RemoteAgentAnswerError(name, err.message)
   const { code } = (err ?? {}) as { code?: unknown }
   // such as the code of a certificate that is not valid

@@ -1,7 +1,6 @@
 import type { Vac } from '@polyvac/core'
-import type { ExposedVacs } from '@polyvac/core/plugin'
+import { canonicalCard, canonicalJson, type ExposedVacs } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
-import { canonicalJson } from './canonical-json.js'
 import { cardFacts, type CardSource } from '../protocol/card-facts.js'
 import { toCard as toCard03 } from '../dialects/v0_3/card.js'
 import { toCard as toCard10 } from '../dialects/v1/card.js'
@@ -93,7 +92,7 @@ export class Cards {
     const card = toCard10(facts, ['0.3'])
     const signed = keys === undefined
       ? card
-      : { ...card, signatures: [await keys.signCard(canonicalJson(card), `${url}/.well-known/jwks.json`)] }
+      : { ...card, signatures: [await keys.signCard(canonicalJson(canonicalCard(card)), `${url}/.well-known/jwks.json`)] }
     return kind === 'both' ? mergeCards(signed, toCard03(facts)) : signed
   }
 }

@@ -49,6 +49,8 @@ export interface StoredApproval {
   readonly history?: readonly ChatTurn[] | undefined
   /** What the interpreter continues from; undefined: it begins anew. */
   readonly state?: unknown
+  /** The id of the approval of another agent, to which the answer is passed on. */
+  readonly relay?: string | undefined
   /** Results of calls that were approved before, for an interpreter that begins anew. */
   readonly done?: readonly DoneCall[] | undefined
 }
@@ -84,15 +86,19 @@ function canonical (value: unknown): unknown {
   return { keys: Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, child]) => [key, canonical(child)]) }
 }
 
-/** Asks for an approval; it is durable when this resolves. @throws APPROVAL_TOO_LARGE */
+/**
+ * Asks for an approval; it is durable when this resolves.
+ * @param more.shown the call that people see, where it is not this one but that of another agent
+ * @throws APPROVAL_TOO_LARGE
+ */
 export async function askApproval (
   records: ApprovalRecords, owner: string | undefined, call: ApprovableCall, ttlMs: number,
-  more: Pick<StoredApproval, 'vac' | 'question' | 'history' | 'state' | 'done'> = {}
+  { shown = call, ...more }: Pick<StoredApproval, 'vac' | 'question' | 'history' | 'state' | 'done' | 'relay'> & { readonly shown?: ApprovableCall } = {}
 ): Promise<StoredApproval> {
   const id = randomBytes(16).toString('base64url')
   const expiresAt = Date.now() + ttlMs
-  const { server, tool, input } = call
-  checkInput(call)
+  const { server, tool, input } = shown
+  checkInput(shown)
   const stored: StoredApproval = { id, server, tool, input, digest: callDigest(call), text: approvalText({ id, server, tool, input }), expiresAt, ...more }
   const value = JSON.stringify(stored)
   if (value.length > MAX_STATE_CHARS) throw new ApprovalTooLargeError(tool, `what was said before it has more than ${MAX_STATE_CHARS} characters; ask for less at once`)

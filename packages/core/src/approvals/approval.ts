@@ -37,7 +37,7 @@ export interface ApprovalQuestion {
 }
 
 /** Directions, invisible marks and separators of lines, which would make an input look like another one. */
-const UNSEEN = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|[\u{e0000}-\u{e007f}]/gu
+const UNSEEN = /[\u007f-\u009f\u2028\u2029\u2800\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 const BY_ID = /\(approval ([A-Za-z0-9_-]{22})\)$/
 
 /** The question as a text. It ends with the id, by which a reply is found. */

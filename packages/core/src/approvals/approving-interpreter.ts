@@ -6,6 +6,7 @@ import type { FunctionTool, ToolCallResult } from '../vac/tools.js'
 import type { Answer } from '../vac/vac.js'
 import { allowCall } from '../vac/allowed-call.js'
 import type { StoredApproval } from './approval-store.js'
+import { replyOf } from './approval.js'
 import { RunApprovals, type ApprovalRule } from './run-approvals.js'
 
 // a symbol: callers cannot send it, and threads of interpreters do not get it
@@ -20,9 +21,10 @@ export function approvalsOf (extra: object): RunApprovals | undefined {
  * An interpreter whose calls of tools wait for an approval where the rule has it. The answer ends with the question
  * then. Once it is answered, the interpreter is asked as before: it continues from the state that it has left in
  * `approvalsOf(extra).state`, or begins anew, and gets the results of the calls that were approved before.
+ * @param isNeeded whether its calls may need an approval; otherwise only answers to earlier questions are looked at
  */
-export function approvingInterpreter (interpreter: Interpreter, rule: ApprovalRule): Interpreter {
-  return async function * (question, name, history, extra): AsyncGenerator<InterpreterChunk, InterpreterResult | void> {
+export function approvingInterpreter (interpreter: Interpreter, rule: ApprovalRule, isNeeded: boolean): Interpreter {
+  const approving: Interpreter = async function * (question, name, history, extra): AsyncGenerator<InterpreterChunk, InterpreterResult | void> {
     const approvals = new RunApprovals(rule, name, question, history, extra)
     const begun = await approvals.begin()
     if (begun.kind === 'over') return begun.text
@@ -57,6 +59,9 @@ export function approvingInterpreter (interpreter: Interpreter, rule: ApprovalRu
     if (approvals.isAsking) return yield * asked(await approvals.ask(), text, end)
     return end as InterpreterResult
   }
+  if (isNeeded) return approving
+  // a call that was declined or has begun must not run, also where the list has changed since
+  return (...args) => replyOf(args[0], args[2], args[3]) === undefined ? interpreter(...args) : approving(...args)
 }
 
 /** The end of an answer that asks for an approval. */
@@ -82,10 +87,11 @@ function guarded (extra: InterpreterExtra, approvals: RunApprovals): Interpreter
   copy[APPROVALS] = approvals
   if (callTool !== undefined) {
     copy.callTool = async (...[server, tool, input, options]: Parameters<typeof callTool>) =>
-      await approvals.call({ server, tool, input }, async () => await callTool(server, tool, input, allowCall(options)))
+      await approvals.call({ server, tool, input }, async approved => await callTool(server, tool, input, approved === undefined ? options : allowCall(options)))
   }
   copy.callAgent = async (...[name, content, options]: Parameters<typeof callAgent>): Promise<Answer> =>
-    await approvals.call({ tool: await listName(extra, name), input: { message: content } }, async () => await callAgent(name, content, options))
+    await approvals.call({ tool: await listName(extra, name), input: { message: content } }, async approved =>
+      await callAgent(name, approved?.relay === undefined ? content : [{ text: 'yes' }, { data: { approval: { id: approved.relay, approved: true } } }], options))
   let bound: readonly FunctionTool[] | undefined
   Object.defineProperty(copy, 'tools', { enumerable: true, configurable: true, get: () => (bound ??= extra.tools.map(tool => guardedTool(tool, approvals))) })
   return copy as unknown as InterpreterExtra

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import {
   ApprovalDeclinedError, ApprovalNotFoundError, ApprovalOutcomeUnknownError, ApprovalRequiredError
 } from '../basics/errors.js'
+import { isRecord } from '../basics/is-record.js'
 import type { ChatTurn } from '../vac/vac.js'
 import type { InterpreterExtra } from '../vac/interpreter.js'
 import { needsApproval, replyOf } from './approval.js'
@@ -45,7 +46,7 @@ export class RunApprovals {
   readonly #done: DoneCall[] = []
   // @keyed none: the same
   #earlier: DoneCall[] = []
-  #asked: ApprovableCall | undefined
+  #asked: { readonly call: ApprovableCall, readonly shown: ApprovableCall, readonly relay: string | undefined } | undefined
 
   constructor (rule: ApprovalRule, vac: string, question: string, history: readonly ChatTurn[], extra: InterpreterExtra) {
     this.#rule = rule
@@ -105,12 +106,13 @@ export class RunApprovals {
   }
 
   /**
-   * Calls a tool or an agent, unless it needs an approval that the question does not give.
+   * Calls a tool or an agent, unless it needs an approval that the question does not give. What was answered for this
+   * call counts, also where the call would not need an approval any more.
+   * @param work calls it; it gets what the caller has approved, which the gateway then does not ask for again
    * @throws APPROVAL_REQUIRED, which ends the answer with the question; APPROVAL_DECLINED, APPROVAL_OUTCOME_UNKNOWN,
    *   APPROVAL_TOO_LARGE, and what `work` throws
    */
-  async call<Result> (call: ApprovableCall, work: () => Promise<Result>): Promise<Result> {
-    if (!await this.#needs(call)) return await work()
+  async call<Result> (call: ApprovableCall, work: Work<Result>): Promise<Result> {
     const digest = callDigest(call)
     const earlier = this.#earlier.findIndex(done => done.digest === digest)
     if (earlier !== -1) {
@@ -120,11 +122,31 @@ export class RunApprovals {
     }
     if (this.#given?.digest === digest && !this.#isSpent) {
       this.#isSpent = true
-      return await this.#execute(digest, work)
+      return await this.#execute(call, digest, work)
     }
-    checkInput(call)
-    this.#asked ??= call
+    if (await this.#needs(call)) return this.#wait(call)
+    try {
+      return this.#unlessAsked(call, await work(undefined))
+    } catch (err) {
+      // a server whose tools were not listed in time, so that only the gateway knows its `approve`
+      if (call.server === undefined || !isRequired(err)) throw err
+      return this.#wait(call)
+    }
+  }
+
+  /** @throws APPROVAL_REQUIRED; APPROVAL_TOO_LARGE */
+  #wait (call: ApprovableCall, shown = call, relay?: string): never {
+    checkInput(shown)
+    this.#asked ??= { call, shown, relay }
     throw new ApprovalRequiredError(JSON.stringify(call.tool), 'the caller is asked for it')
+  }
+
+  /** The answer of an agent, unless the agent asks for an approval: only the caller can give it. */
+  #unlessAsked<Result> (call: ApprovableCall, result: Result): Result {
+    const approval = isRecord(result) ? result.approval : undefined
+    if (!isRecord(approval) || typeof approval.id !== 'string') return result
+    const { id, tool, server, input } = approval
+    return this.#wait(call, { server: [call.tool, server].filter(name => typeof name === 'string').join(' / '), tool: String(tool), input }, id)
   }
 
   async #needs ({ server, tool: name }: ApprovableCall): Promise<boolean> {
@@ -135,8 +157,8 @@ export class RunApprovals {
   }
 
   /** Executes the approved call once: that it begins is written first. */
-  async #execute<Result> (digest: string, work: () => Promise<Result>): Promise<Result> {
-    const { id, tool } = this.#given!
+  async #execute<Result> (call: ApprovableCall, digest: string, work: Work<Result>): Promise<Result> {
+    const { id, tool, relay } = this.#given!
     const status = this.#status!
     const keep = (outcome: Outcome): void => { this.#done.push({ digest, outcome }) }
     const declined = new ApprovalDeclinedError(JSON.stringify(tool))
@@ -155,8 +177,10 @@ export class RunApprovals {
     let outcome: Outcome
     let thrown: { readonly err: unknown } | undefined
     try {
-      outcome = { result: await work() }
+      outcome = { result: this.#unlessAsked(call, await work({ relay })) }
     } catch (err) {
+      // the agent asks for another approval
+      if (isRequired(err)) throw err
       thrown = { err }
       outcome = failed(err)
     }
@@ -170,11 +194,17 @@ export class RunApprovals {
   /** Asks for what waits. @throws APPROVAL_TOO_LARGE */
   async ask (): Promise<StoredApproval> {
     const { question = this.#question, history = this.#history } = this.#given ?? {}
-    return await askApproval(this.#rule.records, this.#owner, this.#asked!, this.#rule.ttlMs, {
-      vac: this.#vac, question, history, state: this.state, done: this.state === undefined ? this.#done : undefined
+    const { call, shown, relay } = this.#asked!
+    return await askApproval(this.#rule.records, this.#owner, call, this.#rule.ttlMs, {
+      shown, relay, vac: this.#vac, question, history, state: this.state, done: this.state === undefined ? this.#done : undefined
     })
   }
 }
+
+/** Calls what may be called; `relay` is the id of the approval that an agent has asked for. */
+type Work<Result> = (approved: { readonly relay: string | undefined } | undefined) => Promise<Result>
+
+function isRequired (err: unknown): boolean { return (err as { code?: unknown } | null)?.code === 'APPROVAL_REQUIRED' }
 
 function failed (err: unknown): Outcome {
   const { message, code, expose } = (err ?? {}) as { readonly message?: unknown, readonly code?: unknown, readonly expose?: unknown }

@@ -9,7 +9,9 @@ export const AgentNotFoundError = createError<[string, string]>('AGENT_NOT_FOUND
 export const AgentLoopError = createError<[string, number]>('AGENT_LOOP',
   'the agent %s is not asked: the question has passed %s agents; look for agents that ask each other', 508, { expose: true })
 export const AgentCallsError = createError<[number]>('AGENT_CALLS',
-  'an answer may ask other agents %s times; ask for less at once', 500, { expose: true })
+  'an answer, with the agents that it asks, may ask other agents %s times; ask for less at once', 500, { expose: true })
+export const AgentApprovalError = createError<[string]>('AGENT_APPROVAL_REQUIRED',
+  'the agent %s waits for an approval, which only a person can give: end the answer with its question', 409)
 export const VacTimeoutError = createError<[string, number]>('VAC_TIMEOUT',
   'the VAC %s did not finish within %s s and was stopped; ask for less or raise the timeout', 504, { expose: true })
 export const VacInterpreterFailedError = createError<[string]>('VAC_INTERPRETER_FAILED',

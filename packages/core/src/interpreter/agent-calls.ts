@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { vacsFor } from '../access/access.js'
-import { AgentCallsError, AgentLoopError, AgentNotFoundError } from '../basics/errors.js'
+import { AgentApprovalError, AgentCallsError, AgentLoopError, AgentNotFoundError } from '../basics/errors.js'
 import { isRecord } from '../basics/is-record.js'
 import { quoteName, suggestion } from '../basics/names.js'
-import { agentQuestionOf, MAX_HOPS, withAgentQuestion, type AgentAccess, type CallAgent, type ListAgents } from '../vac/agents.js'
+import { agentQuestionOf, MAX_HOPS, withAgentQuestion, type AgentAccess, type AgentQuestion, type CallAgent, type ListAgents } from '../vac/agents.js'
 import { askedBack } from '../vac/answer.js'
 import { runMemoryOf, withRunMemory, type RunMemory } from '../vac/run-memory.js'
 import type { AnswerPart } from '../vac/schemas.js'
@@ -11,7 +11,7 @@ import { vacInfo } from '../vac/vac-info.js'
 import type { ExposedVacs, VacCall } from '../vac/vac.js'
 import type { OnDemand } from './extra.js'
 
-/** Questions of one answer to other agents. */
+/** Questions to other agents of one answer, with those that these ask in this process. */
 export const MAX_AGENT_CALLS = 100
 /** What a run remembers of them for later attempts, in characters of JSON; the oldest are left out. */
 export const MAX_REMEMBERED_CHARS = 32_768
@@ -37,13 +37,17 @@ export interface AgentCallsOptions {
 export class AgentCalls implements AgentAccess {
   readonly #options: AgentCallsOptions
   readonly #memory: RunMemory
+  readonly #place: AgentQuestion
   /** How often the same was asked. */
   // @keyed none: digests of the questions of one answer; MAX_AGENT_CALLS
   readonly #asked = new Map<string, number>()
-  #count = 0
+  /** Agents that wait for an approval, which the caller of this answer has not seen. */
+  // @keyed none: names of agents; MAX_AGENT_CALLS
+  readonly #waiting = new Set<string>()
 
   constructor (options: AgentCallsOptions) {
     this.#options = options
+    this.#place = agentQuestionOf(options.call.extra ?? {})
     this.#memory = runMemoryOf(options.call.extra ?? {}) ?? ownMemory()
   }
 
@@ -55,13 +59,14 @@ export class AgentCalls implements AgentAccess {
   readonly callAgent: CallAgent = async (name, content, { signal } = {}) => {
     const { run, vacs, call: { principal, log } } = this.#options
     const { question, files, data } = partsOf(content)
-    if (this.#count++ >= MAX_AGENT_CALLS) throw new AgentCallsError(MAX_AGENT_CALLS)
+    const { hops, run: root, call: parent, chain } = this.#place
+    if (hops >= MAX_HOPS) throw new AgentLoopError(JSON.stringify(String(name)), hops)
+    if (chain.calls++ >= MAX_AGENT_CALLS) throw new AgentCallsError(MAX_AGENT_CALLS)
+    if (this.#waiting.has(name)) throw new AgentApprovalError(JSON.stringify(name))
     const seen = vacsFor(vacs, principal, log)
     if (!seen.has(name)) throw new AgentNotFoundError(quoteName(String(name)), suggestion(String(name), seen.list().map(({ name }) => name), 'there are'))
-    const { hops, run: root, call: parent } = agentQuestionOf(this.#options.call.extra ?? {})
-    if (hops >= MAX_HOPS) throw new AgentLoopError(JSON.stringify(name), hops)
     const id = this.#idOf(parent, name, content)
-    const extra = withAgentQuestion({ ...files.length > 0 && { files }, ...data.length > 0 && { data } }, { hops: hops + 1, run: root, call: id })
+    const extra = withAgentQuestion({ ...files.length > 0 && { files }, ...data.length > 0 && { data } }, { hops: hops + 1, run: root, call: id, chain })
     return await run.callTool(undefined, name, { message: question, ...files.length + data.length > 0 && { parts: content } }, async () => {
       const answer = await seen.get(name).ask({
         question,
@@ -71,6 +76,7 @@ export class AgentCalls implements AgentAccess {
         principal,
         protocol: 'code'
       })
+      if (isRecord((answer as { readonly approval?: unknown }).approval)) this.#waiting.add(name)
       await this.#remember(name, askedBack(answer) === undefined ? undefined : id)
       return answer
     }, id)

@@ -176,8 +176,10 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     }
     // a VAC with its own stream interpreter does not answer with the shared static one
     const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
-    const approves = approvalsFor(name, config, callTool !== undefined, approvals)
-    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter: approves === undefined ? interpreter : approvingInterpreter(interpreter, approves), callTool, listTools, tools, memory: own.memory, limits, admit, agents })
+    const rule = own.remote === undefined ? approvalsFor(name, config, approvals) : undefined
+    // its own tools, those of servers with `approve`, and agents that ask for approvals
+    const mayWait = config.approve !== undefined || callTool !== undefined || Array.isArray(config.tools)
+    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter: rule === undefined ? interpreter : approvingInterpreter(interpreter, rule, mayWait), callTool, listTools, tools, memory: own.memory, limits, admit, agents })
     const takes = stream.takes ?? stream.openai
     const [streamed, asked] = [run(stream), run(ask)]
     built.set(name, {
@@ -195,10 +197,9 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
   return built
 }
 
-/** Undefined for a VAC whose tools need none. @throws INVALID_VACS for one that has nowhere to keep them */
-function approvalsFor (vac: string, { approve = [], approval_ttl: ttl = APPROVAL_TTL }: VacConfig, hasServers: boolean, records: ApprovalRecords | undefined): ApprovalRule | undefined {
-  if (approve.length > 0 && records === undefined) {
-    throw new InvalidVacsError(`the VAC ${JSON.stringify(vac)} has \`approve\`, and approvals need a task store: give \`approvals\` that of one, such as sqliteTaskStore()`)
-  }
-  return records === undefined || (approve.length === 0 && !hasServers) ? undefined : { approve, ttlMs: ttl * 1_000, records }
+/** Undefined without a store. @throws INVALID_VACS for a VAC that has nowhere to keep its approvals */
+function approvalsFor (vac: string, { approve = [], approval_ttl: ttl = APPROVAL_TTL }: VacConfig, records: ApprovalRecords | undefined): ApprovalRule | undefined {
+  if (records !== undefined) return { approve, ttlMs: ttl * 1_000, records }
+  if (approve.length === 0) return undefined
+  throw new InvalidVacsError(`the VAC ${JSON.stringify(vac)} has \`approve\`, and approvals need a task store: give \`approvals\` that of one, such as sqliteTaskStore()`)
 }

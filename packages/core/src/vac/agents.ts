@@ -48,6 +48,8 @@ export interface AgentQuestion {
   readonly run: string | undefined
   /** The id of the call in that run: another attempt at it has the same. Undefined at the beginning of the chain. */
   readonly call: string | undefined
+  /** What all questions of the chain in this process share: how many there were. */
+  readonly chain: { calls: number }
 }
 
 // a symbol: callers cannot send it, and threads of interpreters do not get it
@@ -64,7 +66,7 @@ export function agentQuestionOf (extra: Readonly<Record<string, unknown>>): Agen
   if (own !== undefined) return own
   const { message, runId, taskId } = extra
   const hops = isRecord(message) && isRecord(message.metadata) ? message.metadata[HOPS] : 0
-  return { hops: typeof hops === 'number' && hops > 0 ? hops : 0, run: [runId, taskId].find(isRunId), call: undefined }
+  return { hops: typeof hops === 'number' && hops > 0 ? hops : 0, run: [runId, taskId].find(isRunId), call: undefined, chain: { calls: 0 } }
 }
 
 function isRunId (id: unknown): id is string { return typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id) }

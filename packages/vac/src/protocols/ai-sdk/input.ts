@@ -121,7 +121,10 @@ function repliedIn (step: readonly Part[]): Pick<ChatInput, 'question' | 'reply'
   for (const part of step.toReversed()) {
     const { toolCallId: call, state, output, approval } = part
     if (toolOf(part) !== ASK_USER || typeof call !== 'string') continue
-    if (state === 'output-available' && isRecord(approval)) return { question: 'yes', reply: { call, isDenied: false } }
+    if (state === 'output-available' && isRecord(approval)) {
+      const isDenied = approval.approved === false
+      return { question: isDenied ? 'no' : 'yes', reply: { call, isDenied } }
+    }
     if (state === 'output-available') return textOf(output).trim() === '' ? undefined : { question: textOf(output), reply: { call, output } }
     if (state === 'output-denied') return { question: 'no', reply: { call, isDenied: true } }
     if (state !== 'approval-responded' || !isRecord(approval)) continue
