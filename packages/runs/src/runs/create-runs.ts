@@ -13,7 +13,7 @@ import { keptFiles } from '../conversation/messages.js'
 import { Turn, type TurnMetadata } from '../conversation/turn.js'
 import { ConversationsNotKeptError, IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from '../errors.js'
 import { runItems } from './run-items.js'
-import { ownerOfRuns, runsOwner } from '../run-owner.js'
+import { isOwnerOfRuns, ownerOfRuns, runsOwner } from '../run-owner.js'
 import { taskStatesOf } from '../run-states.js'
 import { viewRun } from './run-view.js'
 import type { RunInput, RunMetadata } from './run-input.js'
@@ -237,7 +237,16 @@ class StoredRuns implements OwnRuns {
     return ofVac(vac, await this.#callers.head(principal, id))
   }
 
+  /** The owner of a run, where that is another one whose runs an administrator reads. */
+  async #otherOwner ({ principal, isAdmin, readsAll }: RunCaller, id: string): Promise<string | undefined> {
+    if (readsAll !== true || !isAdmin) return undefined
+    const owner = await this.#tasks.ownerOf?.(id)
+    return owner === undefined || owner === runsOwner(principal?.owner) || !isOwnerOfRuns(owner) ? undefined : owner
+  }
+
   async get (caller: RunCaller, vac: string | undefined, id: string): Promise<Run> {
+    const other = await this.#otherOwner(caller, id)
+    if (other !== undefined) return viewRun(ofVac(vac, await this.#tasks.get(other, id) ?? undefined))
     const task = ofVac(vac, await this.#callers.get(caller.principal, id))
     noteReader(this.#tasks, task)()
     return viewRun(task)
@@ -281,8 +290,10 @@ class StoredRuns implements OwnRuns {
   }
 
   async * follow (caller: RunCaller, vac: string | undefined, id: string, after: number, signal: AbortSignalLike, reading: RunReading = {}): AsyncGenerator<RunItem, void> {
-    const task = await this.#find(caller, vac, id)
-    const leave = noteReader(this.#tasks, task)
+    const other = await this.#otherOwner(caller, id)
+    const task = other === undefined ? await this.#find(caller, vac, id) : ofVac(vac, await this.#tasks.head(other, id) ?? undefined)
+    // the reading of an administrator does not keep it alive
+    const leave = other === undefined ? noteReader(this.#tasks, task) : () => {}
     try {
       for await (const item of runItems(this.#tasks, task, { ...reading, after, signal, view: this.#viewOf(caller, task) })) {
         // a reader that is slow with the end has not got it yet
