@@ -13,6 +13,8 @@ export class ModelSpans {
   readonly #model: string
   readonly #began: number
   readonly #passages: Pick<Passages, 'searched'>
+  // @keyed none: a list in order, of one answer: calls that its reader has not come to
+  readonly #starts: number[] = []
   #calls = 0
   #call: SpanInput | undefined
   #thought: SpanInput | undefined
@@ -30,8 +32,12 @@ export class ModelSpans {
 
   get #now (): number { return performance.now() - this.#began }
 
+  /** The model is called; its parts may be read much later. */
+  called (): void { this.#starts.push(this.#now) }
+
   begin (): void {
-    this.#start = this.#last = this.#now
+    this.#start = this.#starts.shift() ?? this.#now
+    this.#last = this.#now
     this.#call = { id: `model-${++this.#calls}`, kind: 'model', name: this.#model, start_ms: this.#start }
     this.#isShown = false
   }

@@ -80,7 +80,10 @@ export async function * runSteps ({ opened, system, messages, offered, citations
       messages,
       tools: offered.tools,
       stopWhen: [sdk.stepCountIs(maxSteps), () => offered.awaited.length > 0],
-      prepareStep: ({ stepNumber }) => stepNumber === maxSteps - 1 && stepNumber > 0 ? { toolChoice: 'none' } : {},
+      prepareStep: ({ stepNumber }) => {
+        spans.called()
+        return stepNumber === maxSteps - 1 && stepNumber > 0 ? { toolChoice: 'none' } : {}
+      },
       ...schema !== undefined && { output: sdk.Output.object({ schema: sdk.jsonSchema(schema) }) },
       ...maxTokens !== undefined && { maxOutputTokens: maxTokens },
       // the service fetches no address that a caller names: a model server that reads addresses gets it

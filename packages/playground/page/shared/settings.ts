@@ -30,6 +30,8 @@ export const settings = signal<Settings>({
   routes: { vac: null, openai: null, responses: null, ai_sdk: null, ag_ui: null, a2a: null, card: null, mcp: null, gateway: null, ready: null, openapi: null, home: null }
 })
 export const vacs = signal<readonly VacInfo[]>([])
+/** Whether settings and VACs were read, or why they could not be. */
+export const isLoaded = signal(false)
 /** Why the page cannot ask, for people. */
 export const problem = signal('')
 /** Whether the caller has to sign in, or to enter another token. */
@@ -57,6 +59,8 @@ export async function loadSettings (): Promise<void> {
     await loadHome()
   } catch (err) {
     problem.value = `The page cannot ask: ${(err as Error).message}`
+  } finally {
+    isLoaded.value = true
   }
 }
 

@@ -61,8 +61,7 @@ export function TaskCard ({ id, onDeliveries }: { readonly id: string, readonly 
     }).catch(() => {})
     return () => stop.abort()
   }, [id, routes, state.value])
-  // before the settings arrive, the page knows no route at all
-  if (routes.a2a === null && routes.vac !== null) return <Notice kind='warning' testId='task-problem'>There is no run with this id that you may read. This service has no tasks: it has no A2A agent.</Notice>
+  if (routes.a2a === null) return <Notice kind='warning' testId='task-problem'>There is no run with this id that you may read. This service has no tasks: it has no A2A agent.</Notice>
   const answer = (task.value?.artifacts ?? []).map(({ parts }) => textOf(parts)).join('\n') || textOf(task.value?.status.message?.parts)
   return (
     <section class='card' aria-label={`Task ${id}`} aria-live='polite' data-testid='task' data-state={task.value === undefined ? (problem.value === '' ? 'loading' : 'failed') : shortState(state.value)}>

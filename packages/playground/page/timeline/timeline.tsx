@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { exchanges } from '../requests/exchange.js'
 import { addressOf, route } from '../shared/router.js'
-import { settings } from '../shared/settings.js'
+import { isLoaded, vacs } from '../shared/settings.js'
 import { Events } from './events.js'
 import { TaskCard } from './task-card.js'
 import { eventsOf, type TimelineEvent } from './timeline-events.js'
@@ -45,8 +45,6 @@ const NONE: [] = []
 /** A run that the caller may read; where there is none, a task of A2A. */
 function Stored ({ id, onDeliveries }: { readonly id: string, readonly onDeliveries: (list: readonly TimelineEvent[]) => void }): JSX.Element {
   const isUnknown = useSignal(false)
-  const { routes } = settings.value
-  // before the settings arrive, the page knows no route at all
-  const hasRuns = routes.vac !== null || routes.a2a === null
-  return hasRuns && !isUnknown.value ? <RunTrace id={id} onUnknown={() => { isUnknown.value = true }} /> : <TaskCard id={id} onDeliveries={onDeliveries} />
+  if (!isLoaded.value) return <p class='soft'>Reading the run…</p>
+  return vacs.value.length > 0 && !isUnknown.value ? <RunTrace id={id} onUnknown={() => { isUnknown.value = true }} /> : <TaskCard id={id} onDeliveries={onDeliveries} />
 }

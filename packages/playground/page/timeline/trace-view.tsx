@@ -57,7 +57,6 @@ export function RunTrace ({ id, onUnknown }: { readonly id: string, readonly onU
   const problem = useSignal('')
   const names = useMemo(() => [...new Set([...answers.value.map(({ vac }) => vac).slice(-1), ...vacs.value.map(({ name }) => name)])], [vacs.value])
   useEffect(() => {
-    if (names.length === 0) return
     const stop = new AbortController()
     readRun(id, names, stop.signal, next => { traced.value = next })
       .then(isThere => { if (!isThere && !stop.signal.aborted) onUnknown() }, err => { if (!stop.signal.aborted) problem.value = (err as Error).message })
@@ -97,7 +96,7 @@ function BarRow ({ bar, whole }: { readonly bar: Bar, readonly whole: number }):
       <summary>
         <span class='bar-name'><b>{kind}</b> <bdi>{name}</bdi>{server !== undefined && <span class='soft'> {server}</span>}</span>
         <span class='bar-facts'>
-          {tokens !== undefined && <span data-testid='trace-tokens'>{tokens.prompt_tokens.toLocaleString('en')} in, {tokens.completion_tokens.toLocaleString('en')} out</span>}
+          {tokens !== undefined && <span data-testid='trace-tokens'>{tokens.prompt_tokens.toLocaleString('en')} tokens in, {tokens.completion_tokens.toLocaleString('en')} out</span>}
           {passages !== undefined && <span data-testid='trace-passages'>{count(passages, 'passage')}</span>}
         </span>
         <span class='bar-state'>{state}</span>

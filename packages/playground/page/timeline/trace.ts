@@ -19,11 +19,11 @@ export interface Traced {
 export interface Bar {
   readonly id: string
   /** For people: `Model`, `Tool`, `Search`, `Reasoning`, `Agent`, `Answer`. */
-  readonly kind: string
+  kind: string
   readonly name: string
   readonly server?: string | undefined
   /** 0 the answer, 1 what it does, 2 what a call of the model leads to. */
-  readonly depth: 0 | 1 | 2
+  depth: 0 | 1 | 2
   readonly state: string
   /** Undefined where the service does not name it. */
   start?: number | undefined
@@ -60,7 +60,6 @@ export function barsOfAnswer (traced: Traced, seen: ReadonlyMap<string, number>,
   /** A bar of reasoning that takes the next text, and a call of the tool that searches. */
   let thought: Bar | undefined
   let searching: Bar | undefined
-  let depth: 1 | 2 = 1
   for (const [index, step] of steps.entries()) {
     if ('span' in step) {
       const span = spans.get(step.span.id)!
@@ -68,11 +67,10 @@ export function barsOfAnswer (traced: Traced, seen: ReadonlyMap<string, number>,
       shown.add(span.id)
       if (span.kind === 'search' && searching !== undefined) {
         searching.passages = span.passages
+        searching.kind = KINDS.search!
         continue
       }
-      if (span.kind === 'model') depth = 1
-      const bar = barOfSpan(span, depth, unended)
-      if (span.kind === 'model') depth = 2
+      const bar = barOfSpan(span, unended)
       if (span.kind === 'reasoning') thought = bar
       bars.push(bar)
     } else if ('tool_call' in step) {
@@ -80,7 +78,7 @@ export function barsOfAnswer (traced: Traced, seen: ReadonlyMap<string, number>,
       const result = results.get(id)
       const start = result?.start_ms ?? seen.get(id)
       const isAgent = server === undefined && agents.has(name)
-      const bar: Bar = { id, kind: isAgent ? 'Agent' : 'Tool', name, server, depth, state: result?.state ?? unended, start, ms: result?.duration_ms, contents: [] }
+      const bar: Bar = { id, kind: isAgent ? 'Agent' : 'Tool', name, server, depth: 1, state: result?.state ?? unended, start, ms: result?.duration_ms, contents: [] }
       if (input !== undefined) bar.contents.push(['Input', input])
       if (result?.output !== undefined) bar.contents.push(['Output', textOf(result.output)])
       if (result?.error !== undefined) bar.contents.push(['Error', [result.error.code, result.error.message].filter(Boolean).join(': ')])
@@ -89,7 +87,7 @@ export function barsOfAnswer (traced: Traced, seen: ReadonlyMap<string, number>,
     } else if ('tool_result' in step) {
       if (step.tool_result.id === searching?.id) searching = undefined
     } else if ('reasoning' in step) {
-      if (thought === undefined) bars.push(thought = { id: `reasoning ${index}`, kind: 'Reasoning', name: '', depth, state: isLive && index === steps.length - 1 ? 'running' : 'completed', contents: [] })
+      if (thought === undefined) bars.push(thought = { id: `reasoning ${index}`, kind: 'Reasoning', name: '', depth: 1, state: isLive && index === steps.length - 1 ? 'running' : 'completed', contents: [] })
       thought.contents.push(['Text', step.reasoning])
     }
     if (!('reasoning' in step) && !('span' in step && step.span.kind === 'reasoning' && step.span.state === 'running')) thought = undefined
@@ -97,14 +95,31 @@ export function barsOfAnswer (traced: Traced, seen: ReadonlyMap<string, number>,
   const last = Math.max(0, ...bars.map(({ start, ms }) => (start ?? 0) + (ms ?? 0)))
   const whole = Math.max(last, ms ?? 0)
   for (const bar of bars) if (bar.state === 'running') bar.ms ??= whole - (bar.start ??= last)
-  return [{ id: '', kind: 'Answer', name: traced.name, depth: 0, state, start: 0, ms: whole > 0 ? whole : undefined, tokens: usage ?? sumOf([...spans.values()]), contents: [] }, ...bars]
+  return [{ id: '', kind: 'Answer', name: traced.name, depth: 0, state, start: 0, ms: whole > 0 ? whole : undefined, tokens: usage ?? sumOf([...spans.values()]), contents: [] }, ...nested(bars)]
 }
 
-function barOfSpan ({ id, kind, name, state, start_ms: start, duration_ms: ms, usage, passages, finish_reason: reason, input }: Span, depth: 1 | 2, unended: string): Bar {
+/**
+ * Bars in the order of their times; what began after a call of the model is one step below it. Calls of tools may
+ * arrive before the call of the model that led to them. A bar without a time stays behind the one before it.
+ */
+function nested (bars: readonly Bar[]): Bar[] {
+  let at = 0
+  const timed = bars.map(bar => ({ bar, at: at = bar.start ?? at }))
+  // sorting is stable
+  timed.sort((a, b) => a.at - b.at)
+  let isBelow = false
+  for (const { bar } of timed) {
+    if (bar.kind === KINDS.model) isBelow = true
+    else if (isBelow) bar.depth = 2
+  }
+  return timed.map(({ bar }) => bar)
+}
+
+function barOfSpan ({ id, kind, name, state, start_ms: start, duration_ms: ms, usage, passages, finish_reason: reason, input }: Span, unended: string): Bar {
   const contents: Bar['contents'] = []
   if (input !== undefined) contents.push(['Input', input])
   if (reason !== undefined) contents.push(['Ended with', reason])
-  return { id, kind: KINDS[kind] ?? kind, name, depth, state: state === 'running' ? unended : state, start, ms, tokens: usage, passages, contents }
+  return { id, kind: KINDS[kind] ?? kind, name, depth: 1, state: state === 'running' ? unended : state, start, ms, tokens: usage, passages, contents }
 }
 
 function sumOf (spans: readonly Span[]): Tokens | undefined {

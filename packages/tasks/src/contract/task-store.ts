@@ -12,8 +12,8 @@ export interface LastRead { readonly at: number, readonly agoMs: number }
 
 /**
  * A store of tasks. `owner` is the first argument of every method for one task but `ownerOf`: a task of another owner
- * is handled like one that does not exist. Every write is durable when its promise resolves, and fails with TASK_STORE_UNAVAILABLE
- * (503) where it cannot be. All times are milliseconds since 1970, all durations milliseconds.
+ * is handled like one that does not exist. Every write is durable when its promise resolves, and fails with
+ * TASK_STORE_UNAVAILABLE (503) where it cannot be. All times are milliseconds since 1970, all durations milliseconds.
  */
 export interface TaskStore {
   /** Creates or migrates the tables. May be called twice. */
