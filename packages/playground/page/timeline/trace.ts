@@ -104,7 +104,10 @@ export function barsOfAnswer (traced: Traced, seen: ReadonlyMap<string, number>,
  */
 function nested (bars: readonly Bar[]): Bar[] {
   let at = 0
-  const timed = bars.map(bar => ({ bar, at: at = bar.start ?? at }))
+  const timed = bars.map(bar => {
+    at = bar.start ?? at
+    return { bar, at }
+  })
   // sorting is stable
   timed.sort((a, b) => a.at - b.at)
   let isBelow = false
