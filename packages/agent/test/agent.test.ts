@@ -1,4 +1,4 @@
-import { createVacs, type ChatTurn, type Hit, type InterpreterChunk, type Memory } from '@polyvac/core'
+import { createVacs, type ChatTurn, type Hit, type InterpreterChunk, type Memory, type SpanInput } from '@polyvac/core'
 import { test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
 import { ask } from '../../documents/test/fixtures/ask.js'
@@ -40,7 +40,7 @@ test('a model with documents cites what it was given, and what it looks for', as
   t.strictSame((final.source_documents as ReadonlyArray<{ metadata: { source?: unknown } }>).map(({ metadata }) => metadata.source), ['coffee.md', 'tea.md'])
   t.match(final.metadata, { mode: 'agent', model: 'fake', steps: 2, usage: { total_tokens: 30 }, removed_citations: 1, grounding: { supported: 2 } })
   t.strictSame(stepsOf(chunks), ['tool_call', 'tool_result'])
-  t.match(chunks.flatMap(chunk => typeof chunk === 'object' && 'span' in chunk && chunk.span.state !== 'running' ? [chunk.span] : []), [
+  t.match(chunks.flatMap(chunk => typeof chunk === 'object' && 'span' in chunk ? [chunk.span as SpanInput] : []).filter(({ state }) => state !== 'running'), [
     { kind: 'search', passages: 1, input: { query: 'How long is tea?' } }, { kind: 'search', passages: 1, input: { query: 'coffee' } },
     { kind: 'model', usage: { prompt_tokens: 10 }, finish_reason: 'tool-calls' }, { kind: 'model', finish_reason: 'stop' }
   ])

@@ -1,6 +1,5 @@
-import Fastify from 'fastify'
-import { mkdirSync } from 'node:fs'
-import tap, { test } from 'tap'
+import Fastify, { type FastifyRequest } from 'fastify'
+import tap, { test, type Test } from 'tap'
 import { agentInterpreter } from '@polyvac/agent'
 import { createVacs, defineTools, type Memory } from '@polyvac/core'
 import { createRuns } from '@polyvac/runs'
@@ -11,7 +10,7 @@ import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/b
 import { until } from '../../../test/fixtures/until.js'
 import { fakeModel, type ModelStep } from '../../agent/test/fixtures/model.js'
 import { playgroundPlugin } from '../src/index.js'
-import { violationsOfThemes } from './fixtures/axe.js'
+import { takePicture, violationsOfThemes } from './fixtures/axe.js'
 
 const options = { skip: browserMissing }
 tap.teardown(closeBrowser)
@@ -28,7 +27,7 @@ const SCRIPT: Readonly<Record<number, ModelStep>> = {
 }
 
 /** An agent with a fake model, two tools and documents. Tokens of callers are their names; `root` administers. */
-async function start (t: tap.Test) {
+async function start (t: Test) {
   const { vac } = await fakeModel(t, ({ messages }) => SCRIPT[messages.filter(({ role }) => role === 'tool').length]!)
   let release = (): void => {}
   const gate = { isClosed: false, open: () => { release() } }
@@ -50,7 +49,7 @@ async function start (t: tap.Test) {
   await tasks.open()
   const app = Fastify({ forceCloseConnections: true })
   t.teardown(async () => { await app.close(); await tasks.close() })
-  const authenticate = ({ headers: { authorization = '' } }: { headers: { authorization?: string } }) => {
+  const authenticate = ({ headers: { authorization = '' } }: FastifyRequest) => {
     const owner = authorization.replace('Bearer ', '')
     return owner === '' ? undefined : { owner, ...owner === 'root' && { scopes: ['admin'] } }
   }
@@ -61,7 +60,7 @@ async function start (t: tap.Test) {
   return {
     url: `${url}/playground/`,
     gate,
-    open: async (owner: string, hash: string, more: object = {}) => await openPage(t, `${url}/playground/${hash}`, { extraHTTPHeaders: as(owner), viewport: { width: 1280, height: 800 }, ...more }),
+    open: async (owner: string, hash: string, more: object = {}) => await openPage(t, `${url}/playground/${hash}`, { extraHTTPHeaders: as(owner), viewport: { width: 1_000, height: 740 }, ...more }),
     async ask (owner: string): Promise<string> {
       const post = await app.inject({ method: 'POST', url: '/vac/cook', headers: as(owner), payload: { user_input: 'How long?', steps: true, background: true } })
       const id: string = post.json().run_id
@@ -80,22 +79,6 @@ async function bars (page: Page): Promise<string[]> {
 }
 const BARS = ['1 search documents completed', '1 model fake completed', '2 reasoning fake completed', '2 search search_documents completed', '2 tool weather completed', '1 model fake completed', '2 tool brew failed', '1 model fake completed']
 
-/** Pictures for people who look at the page, with POLYVAC_TRACE_PICTURES=<folder>. */
-async function takePictures (page: Page, name: string): Promise<void> {
-  const folder = process.env.POLYVAC_TRACE_PICTURES
-  if (folder === undefined) return
-  mkdirSync(folder, { recursive: true })
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const width of [1280, 360]) {
-      await page.emulateMedia({ colorScheme })
-      await page.setViewportSize({ width, height: 800 })
-      await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png`, fullPage: true })
-    }
-  }
-  await page.emulateMedia({ colorScheme: null })
-  await page.setViewportSize({ width: 1280, height: 800 })
-}
-
 test('the timeline shows the work of an agent live, with tokens and contents, and no requests of the page', options, async t => {
   const { open, gate } = await start(t)
   const page = await open('root', '#/timeline')
@@ -108,7 +91,6 @@ test('the timeline shows the work of an agent live, with tokens and contents, an
   const weather = page.getByTestId('trace-bar').filter({ hasText: 'weather' })
   await page.locator('[data-testid=trace-bar][data-state=running]').filter({ hasText: 'weather' }).waitFor()
   t.match(await bars(page), ['0 answer How long is tea? running', '1 search documents completed', '1 model fake running'])
-  await takePictures(page, 'live')
   gate.open()
   await page.locator('[data-testid=trace][data-state=completed]').waitFor()
   t.strictSame(await bars(page), ['0 answer How long is tea? completed', ...BARS])
@@ -125,7 +107,7 @@ test('the timeline shows the work of an agent live, with tokens and contents, an
   await brew.locator('summary').click()
   t.match(await brew.getByTestId('trace-error').textContent(), /COLD: the kettle is cold/)
   t.strictSame(await violationsOfThemes(page), [])
-  await takePictures(page, 'answer')
+  await takePicture(page, 'timeline')
 
   t.equal(await page.getByTestId('timeline-event').count(), 0)
   await page.getByTestId('own-requests').check()
@@ -145,7 +127,6 @@ test('a stored run opens by its id, for its owner and for administrators; to oth
   await own.getByTestId('trace-bar').filter({ hasText: 'weather' }).locator('summary').click()
   t.equal(await own.getByTestId('trace-input').count(), 0, 'the caller may not see the input')
   t.strictSame(await violationsOfThemes(own), [])
-  await takePictures(own, 'run')
 
   const admin = await open('root', `#/timeline/${id}`)
   await until(async () => (await bars(admin)).length === BARS.length + 1, 'an administrator reads the run of another owner')

@@ -4,7 +4,7 @@ import tap, { test, type Test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
 import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
 import { startApp } from './fixtures/app.js'
-import { takePicture, violationsOfThemes } from './fixtures/axe.js'
+import { violationsOfThemes } from './fixtures/axe.js'
 
 tap.teardown(closeBrowser)
 
@@ -46,7 +46,6 @@ test('each delivery to a webhook is a bar with its duration and status, while th
     t.match(await bar.textContent(), /^webhooks.*\d (?:ms|s)$/)
     t.ok(Number(await bar.locator('rect').getAttribute('width')) > 0)
   }
-  await takePicture(page, 'timeline')
 
   // only the keyboard
   await page.getByTestId('timeline-filter').focus()
