@@ -237,17 +237,17 @@ class StoredRuns implements OwnRuns {
     return ofVac(vac, await this.#callers.head(principal, id))
   }
 
-  /** The owner of a run, where that is another one whose runs an administrator reads. */
-  async #otherOwner ({ principal, isAdmin, readsAll }: RunCaller, id: string): Promise<string | undefined> {
-    if (readsAll !== true || !isAdmin) return undefined
-    const owner = await this.#tasks.ownerOf?.(id)
-    return owner === undefined || owner === runsOwner(principal?.owner) || !isOwnerOfRuns(owner) ? undefined : owner
+  /** The owner of a run that the caller does not own, and reads as an administrator; undefined for any other. */
+  async #otherOwner ({ isAdmin, readsAll }: RunCaller, id: string): Promise<string | undefined> {
+    const owner = readsAll === true && isAdmin ? await this.#tasks.ownerOf?.(id) : undefined
+    return owner !== undefined && isOwnerOfRuns(owner) ? owner : undefined
   }
 
   async get (caller: RunCaller, vac: string | undefined, id: string): Promise<Run> {
-    const other = await this.#otherOwner(caller, id)
+    const own = await this.#callers.get(caller.principal, id)
+    const other = own === undefined ? await this.#otherOwner(caller, id) : undefined
     if (other !== undefined) return viewRun(ofVac(vac, await this.#tasks.get(other, id) ?? undefined))
-    const task = ofVac(vac, await this.#callers.get(caller.principal, id))
+    const task = ofVac(vac, own)
     noteReader(this.#tasks, task)()
     return viewRun(task)
   }
@@ -290,8 +290,9 @@ class StoredRuns implements OwnRuns {
   }
 
   async * follow (caller: RunCaller, vac: string | undefined, id: string, after: number, signal: AbortSignalLike, reading: RunReading = {}): AsyncGenerator<RunItem, void> {
-    const other = await this.#otherOwner(caller, id)
-    const task = other === undefined ? await this.#find(caller, vac, id) : ofVac(vac, await this.#tasks.head(other, id) ?? undefined)
+    const own = await this.#callers.head(caller.principal, id)
+    const other = own === undefined ? await this.#otherOwner(caller, id) : undefined
+    const task = ofVac(vac, other === undefined ? own : await this.#tasks.head(other, id) ?? undefined)
     // the reading of an administrator does not keep it alive
     const leave = other === undefined ? noteReader(this.#tasks, task) : () => {}
     try {
