@@ -64,6 +64,7 @@ export const restrictions = [
   ['docs/guides/a2a-versions.md', 'nothing is kept under an id', () => inSources("conversationAccess(caller, contextId) === 'none'", 'packages/runs/')],
   ['docs/guides/a2a-versions.md', 'does not list is refused'],
   ['docs/guides/a2a-versions.md', 'is the same for only one of them'],
+  ['docs/guides/interpreters.md', 'where you cannot go on before a person has signed in'],
   ['docs/guides/authentication.md', 'the credentials that it lacks end all the same'],
   ['docs/guides/deployment.md', 'have no such bound'],
   ['docs/guides/deployment.md', 'a host with A2A switched on does not start'],

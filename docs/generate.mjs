@@ -27,6 +27,7 @@ const parts = {
   'configuration: file': () => schemaTable(HostConfigFile),
   'configuration: service': () => schemaTable(HostConfigFile.properties.service),
   'configuration: tasks': () => schemaTable(HostConfigFile.properties.service.properties.tasks),
+  'configuration: playground': () => schemaTable(HostConfigFile.properties.service.properties.playground),
   'configuration: mcp_server': () => schemaTable(HostConfigFile.properties.service.properties.mcp_server),
   'configuration: a2a': () => schemaTable(HostConfigFile.properties.service.properties.a2a),
   'configuration: a2a.grpc': () => schemaTable(HostConfigFile.properties.service.properties.a2a.properties.grpc),

@@ -458,6 +458,7 @@ export const limits = {
     ['Frames of the same', 'playground: MAX_FILE_FRAMES', '', 'The same.'],
     ['Turns of the chat over a reload, and sent with a question', 'playground: MAX_TURNS', '', 'The oldest are left out.'],
     ['Text of the turns that the chat sends with a question', 'playground: MAX_HISTORY_CHARS', 'characters', 'The oldest turns are left out, and the page states how many.'],
+    ['Files of a question of the chat', 'playground: MAX_ATTACHED_CHARS', 'characters of base64', 'The file is not sent, and the page states that; larger pictures are made smaller.'],
     ['Text of the chat over a reload', 'playground: MAX_STORED_CHARS', 'characters of JSON', 'The oldest turns are left out.']
   ]
 }

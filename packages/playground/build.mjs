@@ -32,7 +32,7 @@ export async function buildPage () {
   if (existsSync(stamp) && statSync(stamp).mtimeMs >= newest) return false
   const { build } = await import('esbuild')
   const { outputFiles, metafile } = await build({
-    entryPoints: { page: `${source}main.tsx`, style: `${source}style.css` },
+    entryPoints: { page: `${source}main.tsx`, style: `${source}style.css`, inspector: `${source}inspector.css` },
     outdir: target,
     write: false,
     metafile: true,
@@ -44,7 +44,7 @@ export async function buildPage () {
     conditions: ['@polyvac/src'],
     minify: true,
     format: 'esm',
-    target: ['chrome110', 'firefox110', 'safari16'],
+    target: ['chrome111', 'firefox113', 'safari16.2'],
     jsx: 'automatic',
     jsxImportSource: 'preact',
     legalComments: 'none',
@@ -53,6 +53,7 @@ export async function buildPage () {
   const parts = partsOf(metafile).map(part => `<link rel="modulepreload" href="${part}">\n`).join('')
   const files = [
     ...outputFiles.map(({ path, contents }) => [path.slice(target.length), contents]),
+    ['icon.svg', readFileSync(`${source}icon.svg`)],
     // the last one: the page is complete then
     ['index.html', readFileSync(`${source}index.html`, 'utf8').replace('<script', `${parts}<script`)]
   ]

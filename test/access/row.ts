@@ -37,6 +37,8 @@ export interface Row {
   readonly thing: Thing
   /** Callers without credentials may. */
   readonly isPublic?: boolean
+  /** Administrators may, also where another caller owns the thing. */
+  readonly toAdmins?: boolean
   /** States of the task that are checked; default: all. */
   readonly states?: readonly State[]
   /** States in which the request changes the thing: each caller who may gets its own. */

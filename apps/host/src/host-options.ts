@@ -40,10 +40,12 @@ export interface HostOptions {
   /** Options of the MCP server: `{ tool_search: 40 }`. */
   readonly mcp_server?: ServiceConfig['mcp_server'] | undefined
   /**
-   * Serve the playground at /playground/. Default: false in `createHost`; the command line sets it where it listens on
-   * a loopback address and NODE_ENV is not `production`.
+   * Serve the chat and its inspector at / and /playground/. Default: false in `createHost`; the command line sets it
+   * where it listens on a loopback address and NODE_ENV is not `production`.
    */
   readonly enable_playground?: boolean | undefined
+  /** The page of the playground: `{ title, theme, read_only, sign_in }`. */
+  readonly playground?: ServiceConfig['playground'] | undefined
   /** External MCP servers: a list, or the `mcpServers` map of other tools. */
   readonly mcp_servers?: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>> | null | undefined
   /** Agents of other services that answer over A2A, as VACs: `{ name, url, auth, … }`. */

@@ -165,7 +165,8 @@ async function playgroundOptions ({ settings: { switches }, gateway }: ProtocolP
   const unless = (isThere: boolean): null | undefined => isThere ? undefined : null
   const a2a = unless(isOn(switches.enable_a2a_agent))
   const { protocols: { direct, openai, responses, ai_sdk: aiSdk, ag_ui: agUi } = {} } = switches
-  return { routes: { vac: unless(direct !== false), openai: unless(openai !== false), responses: unless(responses !== false), ai_sdk: unless(aiSdk !== false), ag_ui: unless(agUi !== false), a2a, card: a2a, mcp: unless(isOn(switches.enable_mcp_server)), gateway: unless(gateway !== undefined) } }
+  const { title, theme, read_only: readOnly, sign_in: signIn } = switches.playground ?? {}
+  return { title, theme, readOnly, signIn, routes: { vac: unless(direct !== false), openai: unless(openai !== false), responses: unless(responses !== false), ai_sdk: unless(aiSdk !== false), ag_ui: unless(agUi !== false), a2a, card: a2a, mcp: unless(isOn(switches.enable_mcp_server)), gateway: unless(gateway !== undefined), home: '../' } }
 }
 
 /** The address of gRPC in agent cards; undefined for a port that is chosen at start. */

@@ -11,10 +11,32 @@ test('createHost serves the playground where its switch is on, and the page know
     t.teardown(() => app.close())
     t.equal((await app.inject('/playground/')).statusCode, status, String(enable_playground))
     const home = await app.inject({ url: '/', headers: { accept: 'text/html' } })
-    t.equal(/<a href="[^"]*\/playground\/">Ask in the playground<\/a>/.test(home.body), status === 200, 'the front page links to it')
-    t.match(home.body, /curl -s [^ ]*\/vac\/demo/)
-    if (status === 200) t.match((await app.inject('/playground/settings.json')).json(), { routes: { vac: '../vac', a2a: null, card: null, mcp: null, gateway: null } })
+    t.equal(/curl -s [^ ]*\/vac\/demo/.test(home.body), status !== 200, 'without it the front page has commands')
+    if (status !== 200) continue
+    t.match(home.body, /src="playground\/page\.js"/)
+    t.match(home.headers, { vary: 'accept, accept-encoding', 'content-security-policy': /script-src 'self'/ })
+    t.match((await app.inject({ url: '/', headers: { accept: 'application/json' } })).json(), { vacs: ['demo'], left_out: {}, questions: { demo: ['What can you do?'] } })
+    t.match((await app.inject('/playground/settings.json')).json(), { title: 'Polyvac', routes: { home: '../', vac: '../vac', a2a: null, card: null, mcp: null, gateway: null } })
   }
+})
+
+test('the configuration names and colours the page, which opens without credentials', async t => {
+  const app = await createHost({
+    vacs: ['demo'],
+    stream_interpreter: 'echo',
+    enable_playground: true,
+    playground: { title: 'Nordlys', read_only: true, sign_in: '/login', theme: { accent: '#702' } },
+    authenticate: ({ headers }) => headers.authorization === 'Bearer sesame' ? { owner: 'ada' } : undefined,
+    server: { logger: false }
+  })
+  t.teardown(() => app.close())
+  t.match((await app.inject('/playground/settings.json')).json(), { title: 'Nordlys', readOnly: true, signIn: '/login' })
+  t.equal((await app.inject('/playground/theme.css')).body, ':root{--accent:#702}\n')
+  const page = await app.inject({ url: '/', headers: { accept: 'text/html' } })
+  t.equal(page.statusCode, 200)
+  t.notMatch(page.body, /demo/)
+  t.equal((await app.inject({ url: '/', headers: { accept: 'application/json' } })).statusCode, 401)
+  t.equal((await app.inject({ url: '/', headers: { accept: 'text/html', 'if-none-match': String(page.headers.etag) } })).statusCode, 304)
 })
 
 test('the command serves the playground on a loopback address, except in production', async t => {
@@ -24,7 +46,8 @@ test('the command serves the playground on a loopback address, except in product
   for (const [env, status] of [['', 200], ['production', 404]] as const) {
     const { out, url } = polyvac(t, ['docs'], folder, { NODE_ENV: env })
     t.equal((await fetch(`${await url()}/playground/`)).status, status, env)
-    t.equal(/chat +http:\S+\/playground\/ /.test(out.stdout), status === 200, 'the banner names it')
+    t.equal(/chat +http:\S+\d\/ /.test(out.stdout), status === 200, 'the banner names it')
+    t.equal(/page +http:\S+\d\/ /.test(out.stdout), status !== 200, 'and otherwise the page')
   }
 })
 

@@ -17,8 +17,9 @@ export async function banner (app: FastifyInstance, config: HostConfig, url: str
   const lines: Array<[string, string]> = []
   if (existsSync(config.file)) lines.push(['config', config.file])
   else if (basename(config.file) !== COMMAND_LINE) lines.push(['folder', `${config.folder}   (no configuration file)`])
-  lines.push(['page', `${url}/   in a browser: what is served, and commands to paste`])
-  if (protocols.includes('@polyvac/playground')) lines.push(['chat', `${url}/playground/   in a browser: ask, and see each protocol`])
+  lines.push(protocols.includes('@polyvac/playground')
+    ? ['chat', `${url}/   in a browser: ask, and see each protocol`]
+    : ['page', `${url}/   in a browser: what is served, and commands to paste`])
   for (const { name, config: { interpreter, agent } } of vacs.list()) {
     const about = [interpreter ?? agent ?? config.service.stream_interpreter, ...documents(assembly, name), remoteProblem(assembly, config, name)].filter(Boolean)
     lines.push(['vac', `${name}${about.length === 0 ? '' : `  (${about.join(', ')})`}`])

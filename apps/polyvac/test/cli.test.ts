@@ -261,7 +261,7 @@ test('start --host LOCALHOST listens without authentication of callers', async t
   const { child, out, ended } = run(['start', '--host', 'LOCALHOST', '--log-level', 'info'], folder)
   t.teardown(() => child.kill('SIGKILL'))
   await until(() => /http:\/\/\S+:\d+/.test(out.stdout), 'the banner shows the address', { ms: 60_000 })
-  t.match(out.stdout, /playground/, 'as on 127.0.0.1')
+  t.match(out.stdout, /chat +http/, 'as on 127.0.0.1')
   child.kill('SIGTERM')
   t.equal((await ended).code, 0)
 })

@@ -33,6 +33,7 @@ type Options = Omit<ReturnType<typeof readAgentOptions>, 'memory'> & { readonly 
 export function agentInterpreter (options: AgentOptions = {}): Interpreter {
   const read = readAgentOptions(options)
   const agent: Interpreter = async function * (question: string, name: string, history: ChatTurn[], extra: InterpreterExtra): AsyncGenerator<InterpreterChunk, void> {
+    const began = performance.now()
     const { signal, vac } = extra
     const memory: Memory | undefined = read.memory ?? extra.memory
     const server = await findModel(vac, { ownPort: read.ownPort, signal })
@@ -44,7 +45,7 @@ export function agentInterpreter (options: AgentOptions = {}): Interpreter {
     try {
       const opened = await openModel(server, extra.principal?.owner)
       try {
-        yield * answer({ ...read, memory }, opened, server.model, question, history, extra)
+        yield * answer({ ...read, memory }, opened, server.model, question, history, extra, began)
       } finally {
         opened.release()
       }
@@ -57,10 +58,10 @@ export function agentInterpreter (options: AgentOptions = {}): Interpreter {
   return Object.assign(agent, { takes: ['tools', 'images', 'files', 'json_schema'] })
 }
 
-async function * answer (options: Options, opened: Awaited<ReturnType<typeof openModel>>, model: string, question: string, history: ChatTurn[], extra: InterpreterExtra): AsyncGenerator<InterpreterChunk, void> {
+async function * answer (options: Options, opened: Awaited<ReturnType<typeof openModel>>, model: string, question: string, history: ChatTurn[], extra: InterpreterExtra, began: number): AsyncGenerator<InterpreterChunk, void> {
   const { vac, signal } = extra
   const { memory, k } = options
-  const passages = new Passages(memory, k, extra)
+  const passages = new Passages(memory, k, extra, began)
   const approvals = approvalsOf(extra)
   const state = isAgentState(approvals?.continued) ? approvals.continued : undefined
   const offering = offerTools(opened.sdk, extra, passages, options.toolSearch ?? wholeNumber(vac.tool_search) ?? TOOL_SEARCH)
@@ -91,6 +92,9 @@ async function * answer (options: Options, opened: Awaited<ReturnType<typeof ope
     messages,
     offered,
     citations,
+    name: model,
+    began,
+    passages,
     schema: schemaOf(extra.request),
     maxSteps,
     maxTokens: options.maxTokens ?? wholeNumber(vac.max_tokens),

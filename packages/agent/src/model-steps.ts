@@ -4,7 +4,9 @@ import { Citations, ModelError, modelFailure, THINKING, THOUGHT_BEGINS, THOUGHT_
 import type { ModelMessage, TextStreamPart, ToolSet } from 'ai'
 
 import { NoAnswerError } from './errors.js'
-import type { OfferedTools } from './offer-tools.js'
+import { ModelSpans } from './model-spans.js'
+import { SEARCH_DOCUMENTS, type OfferedTools } from './offer-tools.js'
+import type { Passages } from './passages.js'
 
 export interface StepsOptions {
   readonly opened: OpenModel
@@ -12,6 +14,11 @@ export interface StepsOptions {
   readonly messages: ModelMessage[]
   readonly offered: OfferedTools
   readonly citations: Citations | undefined
+  /** The name of the model. */
+  readonly name: string
+  /** When the interpreter was called, by `performance.now()`. */
+  readonly began: number
+  readonly passages: Pick<Passages, 'searched'>
   /** JSON Schema of the answer, where the caller demands one. */
   readonly schema: Readonly<Record<string, unknown>> | undefined
   readonly maxSteps: number
@@ -50,13 +57,14 @@ const PARTS_OF_MODEL: ReadonlySet<string> = new Set(['text-delta', 'reasoning-de
  * no tools, so that a model that only calls comes to an end. Fails with ModelError, AGENT_NO_ANSWER,
  * MEMORY_BUDGET_EXCEEDED, and with the reason of the signal. It closes the connection in all cases.
  */
-export async function * runSteps ({ opened, system, messages, offered, citations, schema, maxSteps, maxTokens, isBegun, retries, timeoutMs, signal }: StepsOptions): AsyncGenerator<InterpreterChunk, StepsEnd> {
+export async function * runSteps ({ opened, system, messages, offered, citations, name, began, passages, schema, maxSteps, maxTokens, isBegun, retries, timeoutMs, signal }: StepsOptions): AsyncGenerator<InterpreterChunk, StepsEnd> {
   signal.throwIfAborted()
   const { sdk, model } = opened
   const silence = new Silence(timeoutMs)
   const both = AbortSignal.any([signal, silence.signal])
   const text = new StepText(citations)
-  const calls = new Calls(offered)
+  const calls = new Calls(offered, passages)
+  const spans = new ModelSpans(name, began, passages)
   let hasBegun = isBegun
   let steps = 0
   let finishReason = ''
@@ -72,7 +80,10 @@ export async function * runSteps ({ opened, system, messages, offered, citations
       messages,
       tools: offered.tools,
       stopWhen: [sdk.stepCountIs(maxSteps), () => offered.awaited.length > 0],
-      prepareStep: ({ stepNumber }) => stepNumber === maxSteps - 1 && stepNumber > 0 ? { toolChoice: 'none' } : {},
+      prepareStep: ({ stepNumber }) => {
+        spans.called()
+        return stepNumber === maxSteps - 1 && stepNumber > 0 ? { toolChoice: 'none' } : {}
+      },
       ...schema !== undefined && { output: sdk.Output.object({ schema: sdk.jsonSchema(schema) }) },
       ...maxTokens !== undefined && { maxOutputTokens: maxTokens },
       // the service fetches no address that a caller names: a model server that reads addresses gets it
@@ -92,11 +103,15 @@ export async function * runSteps ({ opened, system, messages, offered, citations
       silence.pause()
       if (part.type === 'error') throw isCallInLastStep(part.error) ? new NoAnswerError(String(maxSteps)) : modelFailure(part.error)
       hasBegun ||= PARTS_OF_MODEL.has(part.type)
-      if (part.type === 'start-step') text.begin()
-      else if (part.type === 'text-delta') yield * text.push(part.text)
+      yield * spans.read(part.type)
+      if (part.type === 'start-step') {
+        text.begin()
+        spans.begin()
+      } else if (part.type === 'text-delta') yield * text.push(part.text)
       else if (part.type === 'reasoning-delta') yield { reasoning: part.text }
       else if (part.type === 'finish-step') {
         yield * text.end()
+        yield * spans.end(usageOfSteps(part.usage, [part.usage.raw]), part.finishReason)
         steps++
         raw.push(part.usage.raw)
         finishReason = part.finishReason
@@ -111,6 +126,7 @@ export async function * runSteps ({ opened, system, messages, offered, citations
     if (offered.awaited.length > 0) said = (await streamed.response).messages
   } catch (error) {
     if (signal.aborted) throw signal.reason
+    yield * spans.fail()
     if (error instanceof NoAnswerError) throw error
     const refused = fileRefusal(error)
     if (refused !== undefined) throw refused
@@ -197,13 +213,17 @@ class StepText {
 /** The calls of tools, as steps of the answer where `extra.callTool` does not make them. */
 class Calls {
   readonly #offered: OfferedTools
+  readonly #passages: Pick<Passages, 'searched'>
   /** Those that wait for their results, and when they began. */
   // @keyed none: the calls of one step of one answer
   readonly #running = new Map<string, { readonly began: number, readonly isReported: boolean, readonly problem: string | undefined }>()
   // @keyed none: a list in order, of one answer: at most the calls of its last step
   readonly open: OpenCall[] = []
 
-  constructor (offered: OfferedTools) { this.#offered = offered }
+  constructor (offered: OfferedTools, passages: Pick<Passages, 'searched'>) {
+    this.#offered = offered
+    this.#passages = passages
+  }
 
   get isRunning (): boolean { return this.#running.size > 0 }
 
@@ -226,6 +246,7 @@ class Calls {
     const { toolCallId: id } = part
     const { began, isReported = false, problem } = this.#running.get(id) ?? {}
     this.#running.delete(id)
+    if (part.toolName === SEARCH_DOCUMENTS) yield * this.#passages.searched()
     const timed = began === undefined ? {} : { duration_ms: Math.round(performance.now() - began) }
     if (part.type === 'tool-error') yield { tool_result: { id, error: { message: messageOf(part.error) }, ...timed } }
     else if (problem !== undefined) yield { tool_result: { id, error: { message: problem }, ...timed } }

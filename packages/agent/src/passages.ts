@@ -1,4 +1,4 @@
-import type { Answer, ChatTurn, Hit, InterpreterExtra, Memory } from '@polyvac/core'
+import type { Answer, ChatTurn, Hit, InterpreterExtra, InterpreterStep, Memory, SpanInput } from '@polyvac/core'
 import { beginning, sourceLines } from '@polyvac/core/plugin'
 import { readQuestion, retrieve } from '@polyvac/documents/parts'
 import { markedData } from './marked-data.js'
@@ -18,10 +18,16 @@ export class Passages {
   readonly #k: number
   readonly #extra: Pick<InterpreterExtra, 'signal' | 'principal' | 'log'>
 
-  constructor (memory: Memory | undefined, k: number, extra: Pick<InterpreterExtra, 'signal' | 'principal' | 'log'>) {
+  readonly #began: number
+  // @keyed none: searches of one answer whose spans wait to be yielded; at most its calls of tools
+  #spans: SpanInput[] = []
+
+  /** @param began when the interpreter was called, by `performance.now()` */
+  constructor (memory: Memory | undefined, k: number, extra: Pick<InterpreterExtra, 'signal' | 'principal' | 'log'>, began: number) {
     this.#memory = memory
     this.#k = k
     this.#extra = extra
+    this.#began = began
   }
 
   get hasMemory (): boolean { return this.#memory !== undefined }
@@ -33,16 +39,30 @@ export class Passages {
   async forQuestion (text: string, history: readonly ChatTurn[]): Promise<string> {
     if (this.#memory === undefined) return ''
     const { signal, principal, log } = this.#extra
+    const start = performance.now()
     const { hits, degraded } = await retrieve(this.#memory, readQuestion(text, history), this.#k, THRESHOLD, signal, principal?.owner)
     if (degraded !== undefined) log.warn({ reason: degraded }, 'a part of the memory did not help')
-    return this.#numbered(hits.slice(0, this.#k))
+    const found = hits.slice(0, this.#k)
+    this.#note(text, start, found.length)
+    return this.#numbered(found)
   }
 
   /** Passages for words that the model looks for. */
   async search (query: string): Promise<string> {
     const { signal, principal } = this.#extra
+    const start = performance.now()
     const hits = await this.#memory?.search({ query, limit: this.#k, threshold: THRESHOLD, signal, owner: principal?.owner }) ?? []
+    this.#note(query, start, hits.length)
     return this.#numbered(hits) || 'No passage has it.'
+  }
+
+  /** The searches that were made since the last call, as spans. */
+  * searched (): Generator<InterpreterStep> {
+    for (const span of this.#spans.splice(0)) yield { span }
+  }
+
+  #note (query: string, start: number, passages: number): void {
+    this.#spans.push({ kind: 'search', name: 'documents', start_ms: start - this.#began, duration_ms: performance.now() - start, passages, input: { query } })
   }
 
   /** The answer of another agent, and its sources in lines, under the numbers that they have here. */

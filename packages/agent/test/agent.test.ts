@@ -1,4 +1,4 @@
-import { createVacs, type ChatTurn, type Hit, type InterpreterChunk, type Memory } from '@polyvac/core'
+import { createVacs, type ChatTurn, type Hit, type InterpreterChunk, type Memory, type SpanInput } from '@polyvac/core'
 import { silentLog } from '@polyvac/core/plugin'
 import { test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
@@ -41,6 +41,10 @@ test('a model with documents cites what it was given, and what it looks for', as
   t.strictSame((final.source_documents as ReadonlyArray<{ metadata: { source?: unknown } }>).map(({ metadata }) => metadata.source), ['coffee.md', 'tea.md'])
   t.match(final.metadata, { mode: 'agent', model: 'fake', steps: 2, usage: { total_tokens: 30 }, removed_citations: 1, grounding: { supported: 2 } })
   t.strictSame(stepsOf(chunks), ['tool_call', 'tool_result'])
+  t.match(chunks.flatMap(chunk => typeof chunk === 'object' && 'span' in chunk ? [chunk.span as SpanInput] : []).filter(({ state }) => state !== 'running'), [
+    { kind: 'search', passages: 1, input: { query: 'How long is tea?' } }, { kind: 'search', passages: 1, input: { query: 'coffee' } },
+    { kind: 'model', usage: { prompt_tokens: 10 }, finish_reason: 'tool-calls' }, { kind: 'model', finish_reason: 'stop' }
+  ])
   const [first, second] = requests
   t.match(first!.messages[0], { role: 'system', content: /^You are a cook\.\n\nPassages of documents and sources of agents are numbered/ })
   t.notMatch(first!.messages[0]!.content, /four minutes/, 'passages are not instructions')

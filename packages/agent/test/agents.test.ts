@@ -35,7 +35,10 @@ test('other VACs and remote agents are tools of a model, with their descriptions
   t.match(cooked, /^<data (\w+) from="vac_cook">\ngreen tea: four minutes \[1\]\.\n\nSources of the agent:\n\[1\] tea\.md:1-2\n<\/data \1>$/)
   t.match(far, /The call failed: no coffee here/, 'the model reads the failure')
   t.match(steps.filter(step => 'tool_call' in (step as object)), [{ tool_call: { name: 'cook' } }, { tool_call: { name: 'peer' } }])
-  t.equal(steps.length, 4)
+  const spans = steps.filter(step => 'span' in (step as object))
+  t.match(spans, [1, 1, 2, 2].map((call, index) => ({ span: { id: `model-${call}`, kind: 'model', name: 'fake', state: index % 2 === 0 ? 'running' : 'completed' } })), 'each call of the model is a span')
+  t.match(spans.at(-1), { span: { usage: { prompt_tokens: 10, completion_tokens: 5 }, finish_reason: 'stop' } })
+  t.equal(steps.length, 8)
 })
 
 test('a question of an agent is the result of its tool, and the next call is the reply', async t => {

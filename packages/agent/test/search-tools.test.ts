@@ -77,8 +77,9 @@ test('steps of an answer have the name of the tool that was called, also where t
   const vacs = createVacs({ vacs: { desk: vac }, streamInterpreter: agentInterpreter(), ...access as object })
   t.equal((await vacs.get('desk').ask({ question: 'Put it there', steps: 'all', onStep: step => { steps.push(step) } })).answer, 'Yes.')
   const made = { name: 'create_event', server: 'office' }
-  t.match(steps, [{ tool_call: { ...made, input: { title: 'Tea' } } }, { tool_result: { state: 'completed' } }, { tool_call: { ...made, input: { title: 'Cake' } } }, { tool_result: { state: 'completed' } }])
-  t.equal(steps.length, 4)
+  const called = steps.filter(step => 'tool_call' in step || 'tool_result' in step)
+  t.match(called, [{ tool_call: { ...made, input: { title: 'Tea' } } }, { tool_result: { state: 'completed' } }, { tool_call: { ...made, input: { title: 'Cake' } } }, { tool_result: { state: 'completed' } }])
+  t.equal(called.length, 4)
   t.equal(calls.length, 2)
 })
 

@@ -7,7 +7,8 @@ export interface Source { readonly page_content: string, readonly metadata: Read
 /** What happens in an answer besides its text: an object with the kind as its key. */
 export type Step =
   | { readonly tool_call: { id: string, name: string, server?: string, input?: unknown } }
-  | { readonly tool_result: { id: string, state: 'completed' | 'failed', output?: unknown, error?: { code?: string, message: string }, duration_ms?: number } }
+  | { readonly tool_result: { id: string, state: 'completed' | 'failed', output?: unknown, error?: { code?: string, message: string }, duration_ms?: number, start_ms?: number } }
+  | { readonly span: { id: string, kind: string, name: string, state: 'running' | 'completed' | 'failed', start_ms: number, duration_ms?: number, usage?: { prompt_tokens: number, completion_tokens: number, total_tokens: number }, passages?: number, finish_reason?: string, input?: unknown } }
   | { readonly reasoning: string }
   | { readonly source: { page_content: string, metadata: Record<string, unknown> } }
   | { readonly data: { type: string, value: unknown } }

@@ -14,7 +14,7 @@ export type { RunCaller, RunState } from './vac/run-caller.js'
 export type { LatestRun, NewRun, Run, RunItem, RunQuery, RunReading, Runs, RunTurn, StartedRun } from './vac/runs.js'
 export { isAnswer, isStep } from './vac/chunk.js'
 export { Step } from './vac/step.js'
-export type { InterpreterStep, StepKind, StepView } from './vac/step.js'
+export type { InterpreterStep, SpanInput, StepKind, StepView } from './vac/step.js'
 export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal, RemoteState } from './vac/vac.js'
 export type {
   CallTool, ListedTool, ListTools, ToolAccess, ToolCallOptions, ToolCallResult, ToolContent, ToolResource

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createVacs, isAnswer, isStep, workerInterpreter, type Chunk, type Interpreter, type Step, type ToolAccess, type VacCall, type VacsOptions } from '../src/index.js'
-import { stepsFor } from '../src/plugin.js'
+import { collectStep, stepsFor } from '../src/plugin.js'
 
 type CallTool = NonNullable<ToolAccess['callTool']>
 const result = { content: [{ type: 'text' as const, text: 'sunny' }] }
@@ -124,9 +124,41 @@ test('names leave out inputs, outputs and errors of tools', async t => {
   const { steps } = await read(vac, { steps: 'names' })
   t.equal(steps.length, 5)
   t.notMatch(JSON.stringify(steps), /MARKER/)
-  t.strictSame(steps.slice(2), [
-    { tool_call: { id: 'c', name: 'own', server: 's' } }, { tool_result: { id: 'c', state: 'failed' } }, { reasoning: 'a thought' }
+  t.match(steps.slice(2), [
+    { tool_call: { id: 'c', name: 'own', server: 's' } }, { tool_result: { id: 'c', state: 'failed', start_ms: Number } }, { reasoning: 'a thought' }
   ])
+})
+
+test('spans and calls of tools have their places in time', async t => {
+  const vac = make(async function * (_q: string, _v: string, _h: [], { callTool }: { callTool: CallTool }) {
+    yield { span: { id: 'm', kind: 'model', name: 'fake', state: 'running' } }
+    await callTool('s', 'weather', {})
+    yield { span: { id: 'm', kind: 'model', name: 'fake', usage: { inputTokens: 3, outputTokens: 2 }, finish_reason: 'stop' } }
+    yield { span: { kind: 'search', duration_ms: 0, passages: 4, input: { query: 'MARKER' } } }
+    yield { span: { kind: 'audit', state: 'failed', start_ms: 1.25, duration_ms: 2 } }
+    yield '.'
+  }, { callTool: async () => { await delay(5); return result } })
+  const { steps } = await read(vac)
+  t.match(steps, [
+    { span: { id: 'm', state: 'running', start_ms: Number } },
+    { tool_call: { name: 'weather' } }, { tool_result: { start_ms: Number } },
+    { span: { id: 'm', state: 'completed', usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }, finish_reason: 'stop' } },
+    { span: { kind: 'search', name: 'search', passages: 4, input: { query: 'MARKER' } } },
+    { span: { kind: 'audit', state: 'failed', start_ms: 1.3, duration_ms: 2 } }
+  ])
+  const [begun, , called, ended] = steps as any[]
+  t.equal(ended.span.start_ms, begun.span.start_ms)
+  t.ok(called.tool_result.start_ms >= begun.span.start_ms && ended.span.duration_ms >= called.tool_result.duration_ms - 1, 'the call is within the span')
+  t.notMatch(JSON.stringify(await read(vac, { steps: 'names' })), /MARKER/)
+  const list: Step[] = []
+  for (const step of steps) collectStep(list, step)
+  t.match(list.map(step => Object.keys(step)[0]), ['span', 'tool_call', 'tool_result', 'span', 'span'], 'a list has a span once, at the place of its beginning')
+  t.match(list[0], { span: { state: 'completed' } })
+  const bounded = make(function * () {
+    for (let i = 0; i < 20; i++) yield { span: { kind: 'search', name: `${i}` } }
+    yield '.'
+  }, { limits: { maxSteps: 10 } })
+  t.match((await read(bounded)).answer, { metadata: { steps_left_out: 10 } })
 })
 
 test('who sees steps', t => {
@@ -174,6 +206,8 @@ test('a step of the wrong form fails the answer with its problem, whether it is 
     [{ tool_call: { input: {} } }, /a `tool_call` without a string `name`/],
     [{ tool_result: 1 }, /a `tool_result` that is not an object/],
     [{ reasoning: 1 }, /a `reasoning` that is not text/],
+    [{ span: { name: 'x' } }, /a `span` without a string `kind`/],
+    [{ span: { kind: 'x', state: 'late' } }, /a `span` whose `state` is not/],
     [{ source: 1 }, /a `source` that is neither text nor an object/],
     [{ data: { value: 1 } }, /a `data` without a string `type`/],
     [{ file: { name: 'a' } }, /a `file` with neither a `url` nor `bytes`/],

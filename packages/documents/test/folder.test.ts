@@ -299,3 +299,16 @@ test('close may be called twice and before the first index ends, and later calls
   await t.rejects(memory.refresh(), { code: 'DOCUMENTS_CLOSED' })
   await rm(path, { recursive: true })
 })
+
+test('examples are questions before other headings, one of each file first, and each finds a passage', async t => {
+  const memory = await memoryOf(t, {
+    'a.md': '# Returning shoes\n\nShoes are returned within 30 days.\n\n## When do shoes arrive?\n\nShoes arrive after two days.\n\n## Which shoes are warm?\n\nWinter shoes are warm.\n',
+    'b.md': '# Paying by card\n\nA card is charged when the parcel leaves.\n',
+    'c.md': '# Repairs\n\nRepairs take a week.\n'
+  })
+  t.strictSame(await memory.exampleQuestions(), ['When do shoes arrive?', 'Paying by card', 'Repairs'])
+  t.equal(await memory.exampleQuestion(), 'When do shoes arrive?')
+  const small = await memoryOf(t, { 'a.md': '# Returning shoes\n\nShoes are returned within 30 days.\n\n## Which shoes are warm?\n\nWinter shoes are warm.\n' })
+  t.strictSame(await small.exampleQuestions(), ['Which shoes are warm?', 'Returning shoes'])
+  t.strictSame(await (await memoryOf(t, {})).exampleQuestions(), [])
+})

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { PageMissingError } from './errors.js'
 
 /** A file of the page, with its compressed copies. */
@@ -14,12 +15,16 @@ export interface Asset {
 
 const FOLDER = fileURLToPath(new URL('../dist/page/', import.meta.url))
 const SCRIPT = 'text/javascript; charset=utf-8'
+export const STYLE = 'text/css; charset=utf-8'
 
 /** The files of the page: path below the playground, name in the package, type. */
 const FILES = [
   ['', 'index.html', 'text/html; charset=utf-8'],
   ['page.js', 'page.js', SCRIPT],
-  ['style.css', 'style.css', 'text/css; charset=utf-8']
+  ['style.css', 'style.css', STYLE],
+  // loaded with the inspector
+  ['inspector.css', 'inspector.css', STYLE],
+  ['icon.svg', 'icon.svg', 'image/svg+xml']
 ] as const
 
 let assets: readonly Asset[] | undefined
@@ -39,8 +44,17 @@ function partNames (): string[] {
 function readAsset (path: string, name: string, type: string): Asset {
   const file = FOLDER + name
   if (!existsSync(`${file}.br`)) throw new PageMissingError(file)
-  const bodies = { br: readFileSync(`${file}.br`), gzip: readFileSync(`${file}.gz`), identity: readFileSync(file) }
+  return assetOf(path, type, { br: readFileSync(`${file}.br`), gzip: readFileSync(`${file}.gz`), identity: readFileSync(file) })
+}
+
+/** A file with a strong tag for each coding: a tag names one representation (RFC 9110, section 8.8.3). */
+export function assetOf (path: string, type: string, bodies: Asset['bodies']): Asset {
   const hash = createHash('sha256').update(bodies.identity).digest('base64url').slice(0, 22)
-  // a strong tag names one representation, so each coding has another (RFC 9110, section 8.8.3)
   return { path, type, bodies, etags: { br: `"${hash}-br"`, gzip: `"${hash}-gz"`, identity: `"${hash}"` } }
+}
+
+/** A small text that is made here, with its compressed copies. */
+export function textAsset (path: string, type: string, text: string): Asset {
+  const identity = Buffer.from(text)
+  return assetOf(path, type, { br: brotliCompressSync(identity), gzip: gzipSync(identity), identity })
 }

@@ -24,10 +24,28 @@ export interface PlaygroundRoutes {
   readonly ready?: string | null | undefined
   /** The OpenAPI document. Default `../openapi.json`. */
   readonly openapi?: string | null | undefined
+  /** The JSON index with example questions: `{ questions: { <vac>: [text] } }`. Default none. */
+  readonly home?: string | null | undefined
+}
+
+/**
+ * Values of CSS for the six variables of the page, in both colour schemes: `light-dark(#00f, #8af)` has one for each.
+ * The page mixes its other colours from them.
+ */
+export interface PlaygroundTheme {
+  readonly accent?: string | undefined
+  /** Text on the accent. */
+  readonly on_accent?: string | undefined
+  readonly background?: string | undefined
+  /** Behind lists and code. */
+  readonly surface?: string | undefined
+  readonly text?: string | undefined
+  /** Names of fonts of the reader's machine. */
+  readonly font?: string | undefined
 }
 
 export interface PlaygroundOptions {
-  /** The heading of the page. Default `Polyvac playground`. */
+  /** The heading of the page. Default `Polyvac`. */
   readonly title?: string | undefined
   /**
    * For production: the page hides tool calls, restarts, answers in the inbox and changes of stored conversations, and
@@ -36,13 +54,30 @@ export interface PlaygroundOptions {
   readonly readOnly?: boolean | undefined
   /** Where the routes are, relative to the page, and null for those that the page must not look for. */
   readonly routes?: PlaygroundRoutes | undefined
+  /** Colours and font of the page. */
+  readonly theme?: PlaygroundTheme | undefined
+  /** Where a person signs in, relative to the page: a link where the routes refuse its caller. Default none. */
+  readonly signIn?: string | undefined
+}
+
+/** The variables of a theme. */
+export const THEME = ['accent', 'on_accent', 'background', 'surface', 'text', 'font'] as const
+
+/** A value of CSS that cannot end its declaration, nor load anything. */
+const CSS_VALUE = /^(?!.*(?:url|image|src)\s*\()[\w\s#%.,()/"'-]{1,500}$/i
+
+function isTheme (value: unknown): boolean {
+  return isRecord(value) && Object.entries(value).every(([name, text]) =>
+    THEME.includes(name as typeof THEME[number]) && (text === undefined || (typeof text === 'string' && CSS_VALUE.test(text))))
 }
 
 /** Types and defaults of the options. */
 export const OPTIONS = {
-  title: optional('a text', value => typeof value === 'string', 'Polyvac playground'),
+  title: optional('a text', value => typeof value === 'string', 'Polyvac'),
   readOnly: flag(false),
-  routes: optional('an object of addresses or null', isRecord)
+  routes: optional('an object of addresses or null', isRecord),
+  theme: optional(`an object of values of CSS, of ${THEME.join(', ')}`, isTheme),
+  signIn: optional('an address', value => typeof value === 'string')
 } satisfies OptionRules<PlaygroundOptions>
 
 /** The addresses that hold where `routes` does not name one. */
@@ -57,5 +92,6 @@ export const ROUTES = {
   mcp: '../mcp',
   gateway: '../mcp',
   ready: '../ready',
-  openapi: '../openapi.json'
-} satisfies Record<keyof PlaygroundRoutes, string>
+  openapi: '../openapi.json',
+  home: null
+} satisfies Record<keyof PlaygroundRoutes, string | null>

@@ -2,9 +2,9 @@ import { negotiate } from '@fastify/accept-negotiator'
 import { errorHandler, failureOf, HIDDEN, logFailure, matchesEtag, readOptions, refuseOtherMethods } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { createHash } from 'node:crypto'
-import { readAssets, type Asset } from './assets.js'
+import { readAssets, STYLE, textAsset, type Asset } from './assets.js'
 import { InvalidOptionsError } from './errors.js'
-import { OPTIONS, ROUTES, type PlaygroundOptions } from './options.js'
+import { OPTIONS, ROUTES, THEME, type PlaygroundOptions, type PlaygroundTheme } from './options.js'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
 /** The page loads its own files and calls its own origin. */
@@ -25,7 +25,7 @@ const HEADERS = {
 const CODINGS = ['br', 'gzip', 'identity'] as const
 
 const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
-  const { title, readOnly, routes = {} } = readOptions(OPTIONS, options, InvalidOptionsError, 'the playground plugin')
+  const { title, readOnly, routes = {}, theme = {}, signIn } = readOptions(OPTIONS, options, InvalidOptionsError, 'the playground plugin')
   const unknown = Object.keys(routes).find(name => !(name in ROUTES))
   if (unknown !== undefined) throw new InvalidOptionsError(`routes.${unknown} is not a route of the page; it has ${Object.keys(ROUTES).join(', ')}`)
   const given = Object.entries(routes).filter(([, address]) => address !== undefined)
@@ -34,7 +34,7 @@ const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
   /** Once, after all plugins are registered. */
   const settings = (): { body: string, tag: string } => {
     if (known !== undefined) return known
-    const body = JSON.stringify({ title, readOnly, routes: { ...named, ...routesBeside(app, named.vac), ...Object.fromEntries(given) } })
+    const body = JSON.stringify({ title, readOnly, signIn, routes: { ...named, ...routesBeside(app, named.vac), ...Object.fromEntries(given) } })
     known = { body, tag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
     return known
   }
@@ -47,7 +47,7 @@ const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
   const refuseOthers = refuseOtherMethods(app)
   // relative, since a proxy may hide a part of the path
   app.get('/playground', { schema: HIDDEN }, async (_request, reply) => await reply.redirect('playground/', 308))
-  const assets = readAssets()
+  const assets = [...readAssets(), textAsset('theme.css', STYLE, styleOf(theme))]
   for (const asset of assets.filter(({ path }) => !path.startsWith('parts/'))) {
     app.get(`/playground/${asset.path}`, { schema: HIDDEN }, async (request, reply) => await sendAsset(request, reply, asset))
   }
@@ -82,10 +82,31 @@ function routesBeside (app: FastifyInstance, vac: string | null): Record<keyof t
   return Object.fromEntries(Object.entries(BESIDE).map(where)) as Record<keyof typeof BESIDE, string | null>
 }
 
-async function sendAsset ({ headers }: FastifyRequest, reply: FastifyReply, { type, bodies, etags }: Asset): Promise<FastifyReply> {
+/** The declarations of a theme. */
+function styleOf (theme: PlaygroundTheme): string {
+  const declarations = THEME.filter(name => theme[name] !== undefined).map(name => `--${name.replace('_', '-')}:${theme[name]}`)
+  return declarations.length === 0 ? '' : `:root{${declarations.join(';')}}\n`
+}
+
+/** The page of the last address that the application named. */
+let front: { readonly base: string, readonly asset: Asset } | undefined
+
+/**
+ * Sends the page, to browsers, at another address than `<prefix>/playground/`: the host has it at `/`.
+ * @param base the address of the playground, relative to that one, such as `playground/`
+ */
+export async function sendPage (request: FastifyRequest, reply: FastifyReply, base: string): Promise<FastifyReply> {
+  if (front?.base !== base) {
+    const [index] = readAssets()
+    front = { base, asset: textAsset('', index!.type, index!.bodies.identity.toString().replace(/ (href|src)="/g, ` $1="${base}`)) }
+  }
+  return await sendAsset(request, reply, front.asset, 'accept, accept-encoding')
+}
+
+async function sendAsset ({ headers }: FastifyRequest, reply: FastifyReply, { type, bodies, etags }: Asset, vary = 'accept-encoding'): Promise<FastifyReply> {
   const accepted = headers['accept-encoding']
   const coding = accepted === undefined ? 'identity' : (negotiate(accepted, [...CODINGS]) ?? 'identity') as keyof Asset['bodies']
-  reply.headers({ ...HEADERS, etag: etags[coding], vary: 'accept-encoding' })
+  reply.headers({ ...HEADERS, etag: etags[coding], vary })
   if (matchesEtag(headers['if-none-match'], etags[coding])) return await reply.code(304).send()
   if (coding !== 'identity') reply.header('content-encoding', coding)
   return await reply.type(type).send(bodies[coding])

@@ -7,17 +7,12 @@ import type { Page } from 'playwright-core'
 import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
 import { until } from '../../../test/fixtures/until.js'
 import { startApp } from './fixtures/app.js'
+import { ask } from './fixtures/chat.js'
 import { violationsOfThemes } from './fixtures/axe.js'
 
 const PROTOCOLS = ['direct', 'openai', 'responses', 'ai_sdk', 'ag_ui', 'a2a', 'a2a-description', 'mcp', 'mcp-session']
 
 tap.teardown(closeBrowser)
-
-async function ask (page: Page, protocol: string, question: string): Promise<void> {
-  await page.getByTestId('chat-protocol').selectOption(protocol)
-  await page.getByTestId('chat-question').fill(question)
-  await page.getByTestId('chat-question').press('Enter')
-}
 
 /** In the page: counts the turns of its event loop from a click to the abort of the request that is in progress. */
 function countTurns (): void {
@@ -128,8 +123,8 @@ test('where nothing is kept, responses are stopped with one click, and a reply t
   const head = page.waitForResponse('**/responses')
   await ask(page, 'responses', 'wait')
   await head
-  await page.getByTestId('chat-figures').getByText(/frame/).waitFor()
-  await until(async () => !/ 0 frames/.test(await page.getByTestId('chat-figures').textContent() ?? ''), 'the answer has begun')
+  await page.getByTestId('inspected-figures').getByText(/frame/).waitFor()
+  await until(async () => !/ 0 frames/.test(await page.getByTestId('inspected-figures').textContent() ?? ''), 'the answer has begun')
   await page.getByTestId('chat-stop').click()
   await until(() => aborted === 1, 'the interpreter is aborted')
   await page.locator('[data-testid=chat-answer][data-state=stopped]').waitFor({ state: 'attached' })
@@ -286,10 +281,10 @@ test('lists keep their numbers and inner lists, follow a line of text, and go on
     Array.from({ length: 50 }, (_, depth) => `${' '.repeat(depth)}- deep`).join('\n'))
   const page = await openPage(t, url)
   await ask(page, 'direct', 'lists')
-  const text = await answerIn(page, 'done').evaluate((answer: any) => answer.innerHTML.replace(/ (?:dir|tabindex|role|aria-label)="[^"]*"/g, ''))
+  const text = await answerIn(page, 'done').evaluate((answer: any) => answer.innerHTML.replace(/ (?:dir|tabindex|role|aria-label|data-\w+)="[^"]*"/g, ''))
   t.equal(text, '<p>Here are:</p><ul><li>a</li><li>b goes on</li></ul><ol start="1"><li>first</li></ol><ol start="2"><li>second</li></ol>' +
-    '<p><b>Title</b></p><p>It was\n1984. <code>- code</code></p><pre><code>- [1] code</code></pre>' +
-    '<p>Times:</p><table><tr><th> Tea </th><th> Minutes </th></tr><tr><td> <b>Green</b> </td><td> 2 </td></tr><tr><td> Black </td></tr></table>' +
+    '<p class="heading"><b>Title</b></p><p>It was\n1984. <code>- code</code></p><div class="code"><div class="code-head"><span></span><button type="button">Copy</button></div><pre><code>- [1] code</code></pre></div>' +
+    '<p>Times:</p><div class="table"><div class="scroll"><table><thead><tr><th>Tea</th><th>Minutes</th></tr></thead><tbody><tr><td><b>Green</b></td><td>2</td></tr><tr><td>Black</td></tr></tbody></table></div><button type="button">Copy</button></div>' +
     '<ol start="1"><li>one<ul><li>in one goes on</li></ul></li><li>two</li></ol><ul><li>x</li><li>y</li></ul>' +
     '<ul><li>deep'.repeat(5) + '</li><li>deep'.repeat(45) + '</li></ul>'.repeat(5))
   t.strictSame(await violationsOfThemes(page), [])
@@ -401,14 +396,15 @@ test('sources have the numbers of citations and links, and each text has its own
     ]
   }))
   const page = await openPage(t, url)
-  t.match(await page.getByTestId('chat-empty').textContent(), /A VAC is an agent/)
+  t.match(await page.getByTestId('chat-empty').textContent(), /^demo$/)
   await ask(page, 'openai', text)
   await until(async () => await page.getByTestId('chat-source').count() === 2, 'the sources are there')
   t.equal(await page.getByTestId('chat-empty').count(), 0)
   t.match(await page.getByTestId('chat-source').first().textContent(), /^\[1\] guide\.md/)
+  t.strictSame(await page.getByTestId('chat-cite').evaluateAll((cites: any[]) => cites.map(cite => cite.localName)), ['button'], 'a source without an address is a card')
   const links = await page.getByTestId('chat-answers').locator('a[target=_blank]').evaluateAll((links: any[]) => links.map(({ href, rel }) => `${href} ${rel}`))
   t.strictSame(links, ['https://example.com/in-text noreferrer', 'https://example.com/doc noreferrer'])
-  const directions = await page.evaluate(() => [...(globalThis as any).document.querySelectorAll('.question, .answer p, .answer ul, .passage')]
+  const directions = await page.evaluate(() => [...(globalThis as any).document.querySelectorAll('.question, .answer p, .answer ul, .passage p')]
     .map(element => (globalThis as any).getComputedStyle(element).direction))
   t.strictSame(directions, ['rtl', 'rtl', 'rtl', 'rtl', 'ltr'])
   t.strictSame(await violationsOfThemes(page), [])
@@ -417,7 +413,7 @@ test('sources have the numbers of citations and links, and each text has its own
   await page.route('**/sse', async route => { await route.fulfill({ contentType: 'text/event-stream', body: 'data: {"answer":"short","source_documents":[]}\n\n' }) })
   await ask(page, 'direct', 'one frame')
   await answerIn(page, 'done').getByText('short').waitFor()
-  t.match(await page.getByTestId('chat-figures').last().textContent(), /, 1 frame$/)
+  t.match(await page.getByTestId('inspected-figures').last().textContent(), /, 1 frame$/)
 })
 
 test('a failure names the id under which the log has its cause', { skip: browserMissing }, async t => {
@@ -457,7 +453,7 @@ test('the chat lists the stored conversations: one is opened, goes on over each 
   const { url: service, page: url } = await startApp(t, async (question, _vac, history) => ({ answer: `${history.length / 2} before ${question}` }))
   const page = await openPage(t, url, { allow: [/404/] })
   const titles = async (): Promise<string[]> => await page.getByTestId('stored-open').allTextContents()
-  await page.getByTestId('stored').getByText('None yet.').waitFor()
+  await page.getByTestId('stored').getByText('No conversation yet.').waitFor()
   await ask(page, 'direct', 'tea')
   await answerIn(page, 'done').getByText('0 before tea').waitFor()
   await until(async () => (await titles()).join() === 'tea', 'the conversation is listed')
@@ -470,7 +466,7 @@ test('the chat lists the stored conversations: one is opened, goes on over each 
   await page.getByTestId('stored-open').getByText('tea').press('Enter')
   await answerIn(page, 'done').getByText('0 before tea').waitFor()
   t.strictSame(await page.locator('.question').allTextContents(), ['tea'])
-  t.match(await page.getByTestId('chat-figures').textContent(), /^demo, done; total \S+ m?s$/)
+  t.match(await page.getByTestId('chat-figures').textContent(), /^\S+ m?s$/)
   for (const [index, protocol] of PROTOCOLS.entries()) {
     await ask(page, protocol, protocol)
     await answerIn(page, 'done').getByText(`${index + 1} before ${protocol}`, { exact: true }).waitFor()
@@ -482,20 +478,25 @@ test('the chat lists the stored conversations: one is opened, goes on over each 
   t.strictSame(await violationsOfThemes(page), [])
   await page.setViewportSize({ width: 360, height: 640 })
   await page.reload()
-  await page.getByTestId('stored').locator('summary').press('Enter')
+  await page.getByTestId('menu').press('Enter')
   await page.getByTestId('stored-delete').waitFor()
   t.ok(await page.evaluate(() => { const { document } = globalThis as any; return document.documentElement.scrollWidth <= 360 }), '360 px suffice')
 
-  page.once('dialog', dialog => { dialog.accept('Green tea') })
   await page.getByTestId('stored-rename').click()
+  await page.getByTestId('stored-title').fill('Green tea')
+  await page.getByTestId('stored-title').press('Enter')
   await until(async () => (await titles()).includes('Green tea'), 'it has another title')
-  page.once('dialog', dialog => { dialog.dismiss() })
+  await page.getByTestId('stored-search').fill('TEA green')
+  await until(async () => (await titles()).join() === 'Green tea', 'the list is searched')
+  await page.getByTestId('stored-search').fill('')
   await page.getByTestId('stored-delete').click()
+  await page.getByTestId('stored-delete-no').click()
   t.equal((await titles()).length, 2, 'a person can change her mind')
-  page.once('dialog', dialog => { dialog.accept() })
   await page.getByTestId('stored-delete').click()
+  await page.getByTestId('stored-delete-yes').click()
   await until(async () => (await titles()).join() === 'coffee', 'it is deleted')
   await page.getByTestId('chat-empty').waitFor()
+  await page.setViewportSize({ width: 1_000, height: 740 })
   const { conversations } = await (await fetch(`${service}/vac/demo/conversations`)).json() as { conversations: Array<{ id: string }> }
   t.equal(conversations.length, 1)
 

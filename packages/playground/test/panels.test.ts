@@ -12,6 +12,7 @@ import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/b
 import { until } from '../../../test/fixtures/until.js'
 import { playgroundPlugin } from '../src/index.js'
 import { startApp } from './fixtures/app.js'
+import { openInspector } from './fixtures/chat.js'
 import { takePicture, violations, violationsOfThemes } from './fixtures/axe.js'
 
 const BAD_SERVER = fileURLToPath(new URL('../../mcp-gateway/test/fixtures/bad-server.mjs', import.meta.url))
@@ -259,7 +260,7 @@ test('the state of a server has stderr and a restart, and a resource shows text 
 
 test('the inbox shows tasks and questions that wait, and sends answers', options, async t => {
   const { page: url, ask } = await shared!
-  const page = await openPage(t, `${url}#/inbox`, { viewport: { width: 360, height: 740 } })
+  const page = await openPage(t, `${url}#/inbox`, { viewport: { width: 360, height: 740 }, allow: [/\/vac\/demo\/runs\//] })
   await page.clock.install()
   await page.reload()
   await page.locator('[data-testid=inbox][data-state=empty]').waitFor()
@@ -314,9 +315,10 @@ test('a task of another tab, and of another replica, is followed to its end', op
   const { page: one } = await startApp(t, interpreter, { tasksPath })
   const { page: two } = await startApp(t, interpreter, { tasksPath })
   // a subscription may come after the end of its task: the page reads the task then, and Chromium logs the refusal
-  const allow = [/\/tasks\/[\w-]+:subscribe/]
+  const allow = [/\/tasks\/[\w-]+:subscribe/, /\/vac\/demo\/runs\//]
   const chat = await openPage(t, `${one}#/chat/demo?protocol=a2a&question=wait`, { allow })
   await chat.getByTestId('chat-send').click()
+  await openInspector(chat)
   await chat.getByTestId('chat-task').click()
   const id = new URL(chat.url()).hash.replace('#/timeline/', '')
   const tab = await openPage(t, `${one}#/timeline/${id}`, { allow })
@@ -327,12 +329,14 @@ test('a task of another tab, and of another replica, is followed to its end', op
   for (const page of pages) await page.locator('[data-testid=task][data-state=working]').waitFor()
   release()
   for (const page of pages) await page.locator('[data-testid=task][data-state=working]').getByText('first and second').waitFor()
+  await tab.getByTestId('own-requests').check()
   t.match(await tab.getByTestId('time-axis').textContent(), /\d+:\d\d:\d\d/)
   end()
   for (const page of pages) {
     await page.locator('[data-testid=task][data-state=completed]').waitFor()
     await page.getByTestId('task-text').getByText('first and second').waitFor()
   }
+  await page.getByTestId('own-requests').check()
   await page.getByTestId('lane-tasks').uncheck()
   t.equal(await page.getByTestId('timeline-event').filter({ hasText: 'tasks' }).count(), 0)
   await page.getByTestId('lane-tasks').check()
@@ -346,7 +350,7 @@ test('a task of another tab, and of another replica, is followed to its end', op
 
 test('10,000 events scroll with the nodes of only the rows in sight', options, async t => {
   const { page: url } = await shared!
-  const page = await openPage(t, `${url}#/timeline`, { viewport: { width: 360, height: 740 } })
+  const page = await openPage(t, `${url}#/timeline`, { viewport: { width: 360, height: 740 }, allow: [/501/] })
   const state = (i: number): string => `data: {"statusUpdate":{"status":{"state":"${i === 9_999 ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_WORKING'}"},"n":${i}}}\n\n`
   let looks = 0
   await page.route('**/a2a/v1/tasks/many', async route => {
@@ -358,6 +362,7 @@ test('10,000 events scroll with the nodes of only the rows in sight', options, a
   await page.getByTestId('task-open').click()
   await page.locator('[data-testid=task][data-state=completed]').waitFor()
   t.match(await page.getByTestId('task-webhooks').textContent(), /127\.0\.0\.1:9/)
+  await page.getByTestId('own-requests').check()
   await page.getByText(/^100\d\d of 100\d\d events$/).waitFor()
   const { nodes, perFrame, longTasks } = await page.evaluate(async () => {
     const { document, MutationObserver, PerformanceObserver, requestAnimationFrame } = globalThis as any

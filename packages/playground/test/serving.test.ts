@@ -9,12 +9,13 @@ import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/b
 import { playgroundPlugin } from '../src/index.js'
 import { until } from '../../../test/fixtures/until.js'
 import { startApp } from './fixtures/app.js'
+import { chooseProtocol, openInspector } from './fixtures/chat.js'
 import { violationsOfThemes } from './fixtures/axe.js'
 
 /** Most bytes of the compressed files that the browser loads before the first question. */
-const MAX_PAGE_BYTES = 45_000
+const MAX_PAGE_BYTES = 70_000
 /** Most bytes of all files, also those that views and MCP load later. */
-const MAX_TOTAL_BYTES = 65_000
+const MAX_TOTAL_BYTES = 100_000
 
 tap.teardown(closeBrowser)
 
@@ -29,7 +30,7 @@ test('each file has a strong ETag for each coding, and is not sent again', async
   // what the document names is what the browser loads: the test below compares it with the browser
   const first = ['', ...[...html.matchAll(/(?:href|src)="((?!data:)[^"]+)"/g)].map(([, path]) => path!)]
   const parts = readdirSync(new URL('../dist/page/parts/', import.meta.url)).filter(name => name.endsWith('.js')).map(name => `parts/${name}`)
-  const later = parts.filter(part => !first.includes(part))
+  const later = ['inspector.css', ...parts.filter(part => !first.includes(part))]
   t.ok(later.some(part => part.startsWith('parts/inspector-')) && later.some(part => part.startsWith('parts/mcp-chat-')))
   let size = 0
   let total = 0
@@ -49,7 +50,7 @@ test('each file has a strong ETag for each coding, and is not sent again', async
       if (coding !== 'gzip') continue
       total += response.rawPayload.length
       if (first.includes(path)) size += response.rawPayload.length
-      t.ok(gunzipSync(response.rawPayload).length > response.rawPayload.length)
+      if (path !== 'theme.css') t.ok(gunzipSync(response.rawPayload).length > response.rawPayload.length)
     }
     t.equal(tags.size, 3)
     t.equal((await app.inject({ method: 'HEAD', url })).statusCode, 200)
@@ -69,7 +70,7 @@ test('the browser loads the other views and MCP when they are opened', { skip: b
   const { page: url } = await startApp(t, echo)
   const page = await openPage(t, 'about:blank', { allow: [/another origin/, /Failed to load resource|Failed to fetch/] })
   const loaded: string[] = []
-  page.on('request', request => { if (/\.(?:js|css)$|playground\/$/.test(request.url())) loaded.push(request.url().slice(url.length)) })
+  page.on('request', request => { if (/\.(?:js|css|svg)$|playground\/$/.test(request.url())) loaded.push(request.url().slice(url.length)) })
   await page.goto(url)
   await page.locator('[data-testid=chat-vac] option').waitFor({ state: 'attached' })
   await page.getByTestId('chat-question').fill('Hello')
@@ -78,16 +79,19 @@ test('the browser loads the other views and MCP when they are opened', { skip: b
   const html = await (await fetch(url)).text()
   const named = [...html.matchAll(/(?:href|src)="((?!data:)[^"]+)"/g)].map(([, path]) => path!)
   t.strictSame([...new Set(loaded)].sort(), ['', ...named].sort(), 'first only what the document names')
-  await page.getByTestId('chat-protocol').selectOption('mcp')
+  await page.goto(`${url}#/chat/demo?protocol=mcp`)
   await page.getByTestId('chat-question').fill('Hello')
   await page.getByTestId('chat-question').press('Enter')
   await until(async () => await page.locator('[data-testid=chat-answer][data-state=done]').count() === 2, 'MCP answers')
-  t.ok(loaded.some(path => path.startsWith('parts/mcp-chat-')) && !loaded.some(path => path.startsWith('parts/inspector-')))
+  t.ok(loaded.some(path => path.startsWith('parts/mcp-chat-')) && !loaded.some(path => path.startsWith('parts/inspector-') || path === 'inspector.css'))
   await page.route('**/parts/inspector-*', async route => { await route.abort() })
-  await page.getByTestId('nav-compare').click()
-  await page.getByTestId('view-problem').getByText('Load the page again').waitFor()
+  await page.getByTestId('inspect').click()
+  await page.getByTestId('view-problem').getByText('load the page again').waitFor()
   await page.unrouteAll()
   await page.reload()
+  await openInspector(page)
+  t.ok(loaded.includes('inspector.css'))
+  await page.getByTestId('nav-compare').click()
   await page.getByTestId('compare').waitFor()
 })
 
@@ -111,6 +115,19 @@ test('the page offers the protocols of OpenAI where the app has its routes, next
   t.match(await routesOf({ prefix: '/agents' }), { openai: null }, 'none at the address that holds by default')
   t.match(await routesOf({}, { routes: { openai: null } }), { openai: null }, 'as named')
   t.match(await routesOf({ protocols: ['direct'] }, { routes: { openai: 'https://example.com/v1' } }), { openai: 'https://example.com/v1' }, 'as named')
+})
+
+test('a theme is a style sheet with its variables, and a value that would do more is refused', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(playgroundPlugin, { theme: { accent: 'light-dark(#702, rgb(255 0 0 / 50%))', on_accent: '#fff', font: '"Fira Sans", sans-serif' }, signIn: '/login' })
+  const { headers, body } = await app.inject('/playground/theme.css')
+  t.match(headers, { 'content-type': /^text\/css/, etag: /^"/ })
+  t.equal(body, ':root{--accent:light-dark(#702, rgb(255 0 0 / 50%));--on-accent:#fff;--font:"Fira Sans", sans-serif}\n')
+  t.match((await app.inject('/playground/settings.json')).json(), { signIn: '/login' })
+  for (const theme of [{ accent: 'red;}*{display:none' }, { accent: 'url(https://example.com)' }, { color: 'red' }, { text: 7 }, 'dark']) {
+    await t.rejects(async () => await Fastify().register(playgroundPlugin, { theme } as object), { code: 'PLAYGROUND_OPTIONS' })
+  }
 })
 
 test('an option that the plugin does not have is refused', async t => {
@@ -144,14 +161,14 @@ test('a bearer token is kept only for the tab', { skip: browserMissing }, async 
     }
   })
   const page = await openPage(t, url, { allow: [/401/] })
-  await page.getByTestId('problem').waitFor()
-  await page.getByTestId('chat-question').fill('Hello')
-  await page.getByTestId('chat-question').press('Enter')
-  t.equal(await page.getByTestId('chat-answer').count(), 0, 'without a VAC there is nothing to ask')
-  await page.getByTestId('access').locator('summary').click()
-  await page.getByTestId('token').fill('sesame')
+  await page.getByTestId('sign-in').waitFor()
+  t.strictSame(await violationsOfThemes(page), [])
+  await page.getByTestId('token').fill('wrong')
   await page.getByTestId('token-save').click()
-  await page.getByTestId('problem').waitFor({ state: 'detached' })
+  await page.getByTestId('problem').getByText('no token').waitFor()
+  await page.getByTestId('token').fill('sesame')
+  await page.getByTestId('token').press('Enter')
+  await page.getByTestId('sign-in').waitFor({ state: 'detached' })
   t.equal(await page.evaluate('localStorage.length'), 0)
   await page.reload()
   await page.locator('[data-testid=chat-vac] option').waitFor({ state: 'attached' })
@@ -172,10 +189,11 @@ test('the cookie of an app goes with each request, and the end of its session is
   await page.getByTestId('chat-question').fill('Hello')
   await page.getByTestId('chat-send').click()
   await page.locator('[data-testid=chat-answer][data-state=done]').waitFor()
+  await openInspector(page)
   session = 'sid=2'
   for (const [protocol, problem] of [['direct', /answered 401: sign in again, or enter a token under Access$/], ['a2a', /answered 401: sign in again, or enter a token under Access$/], ['mcp', /load a part of itself: .* sign in again/]] as const) {
     await page.getByTestId('chat-clear').click()
-    await page.getByTestId('chat-protocol').selectOption(protocol)
+    await chooseProtocol(page, protocol)
     await page.getByTestId('chat-question').fill('Hello')
     await page.getByTestId('chat-send').click()
     await page.getByTestId('chat-problem').waitFor()
@@ -199,7 +217,7 @@ test('a refusal of the app before the settings of the page is shown as that', { 
     status = code
     await page.getByTestId('token-save').click()
     await page.getByTestId('problem').getByText(text, { exact: true }).waitFor()
-    t.equal(await page.locator('[data-testid=chat-protocol] option').count(), 9, 'the page keeps its settings')
+    t.equal(await page.locator('[data-testid=chat-vac] option').count(), 1, 'the page keeps its settings')
   }
 })
 

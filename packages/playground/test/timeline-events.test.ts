@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import type { Exchange } from '../page/requests/exchange-record.js'
 import { eventsOf } from '../page/timeline/timeline-events.js'
+import { barsOfAnswer } from '../page/timeline/trace.js'
 
 test('a call of a tool in an answer and its result are events of the timeline, over each protocol', t => {
   const call = { tool_call: { id: 'c1', name: 'read_it', input: {} } }
@@ -26,5 +27,21 @@ test('a call of a tool in an answer and its result are events of the timeline, o
     t.strictSame(read(), [['tool calls', 102, 102, 'read_it', true], ['tool calls', 105, 105, 'failed', true]])
     t.equal(read().length, 2, 'read again')
   }
+  t.end()
+})
+
+test('steps of earlier services have bars without places in time, and what has not ended is named so', t => {
+  const steps = [
+    { tool_call: { id: 'a', name: 'cook', input: { message: 'tea' } } }, { tool_result: { id: 'a', state: 'completed' as const, output: { content: [{ type: 'text', text: 'four minutes' }] }, duration_ms: 30 } },
+    { reasoning: 'And now?' }, { tool_call: { id: 'b', name: 'brew', server: 'kitchen' } }
+  ]
+  const barsOf = (isLive: boolean, seen: ReadonlyMap<string, number>) => barsOfAnswer({ name: 'Tea?', steps, state: isLive ? 'running' : 'failed', isLive, ms: 100 }, seen, new Set(['cook']))
+  t.match(barsOf(false, new Map()), [
+    { kind: 'Answer', name: 'Tea?', state: 'failed', start: 0, ms: 100, tokens: undefined },
+    { kind: 'Agent', name: 'cook', depth: 1, state: 'completed', start: undefined, ms: 30, contents: [['Input', { message: 'tea' }], ['Output', 'four minutes']] },
+    { kind: 'Reasoning', start: undefined, contents: [['Text', 'And now?']] },
+    { kind: 'Tool', name: 'brew', server: 'kitchen', state: 'not ended', start: undefined, ms: undefined, contents: [] }
+  ])
+  t.match(barsOf(true, new Map([['b', 60]])).at(-1), { state: 'running', start: 60, ms: 40 }, 'the page has seen it begin')
   t.end()
 })

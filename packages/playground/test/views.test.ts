@@ -4,6 +4,7 @@ import type { Interpreter } from '@polyvac/core'
 import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
 import { until } from '../../../test/fixtures/until.js'
 import { startApp } from './fixtures/app.js'
+import { openInspector } from './fixtures/chat.js'
 import { takePicture, violationsOfThemes } from './fixtures/axe.js'
 
 const options = { skip: browserMissing }
@@ -27,6 +28,7 @@ test('the raw view shows each frame, and a session that it exports is opened aga
   await page.getByTestId('chat-question').fill('How long? {"password":"canary-body"}')
   await page.getByTestId('chat-send').click()
   await page.locator('[data-testid=chat-answer][data-state=done]').waitFor()
+  await openInspector(page)
   await page.getByTestId('nav-raw').click()
   await page.getByTestId('raw-exchange').filter({ hasText: 'ask demo' }).click()
   await page.locator('[data-testid=exchange][data-state=ended]').waitFor()
@@ -68,7 +70,8 @@ test('the raw view shows each frame, and a session that it exports is opened aga
   await page.getByTestId('raw-frame').nth(frames.length - 1).waitFor()
   t.equal((await page.getByTestId('raw-frame').allTextContents()).length, frames.length)
   await page.getByTestId('raw-close').click()
-  for (const view of ['chat', 'compare', 'timeline', 'inbox', 'tools', 'cards', 'raw']) {
+  for (const view of ['compare', 'timeline', 'inbox', 'tools', 'cards', 'chat', 'raw']) {
+    if (view === 'raw') await openInspector(page)
     await page.getByTestId(`nav-${view}`).click()
     await page.getByTestId(`view-${view}`).waitFor()
   }

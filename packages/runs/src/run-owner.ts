@@ -7,6 +7,11 @@ export function runsOwner (owner = ANONYMOUS): string {
   return ownerWithin(PROTOCOL, owner)
 }
 
+/** Whether a key of the store is that of runs. */
+export function isOwnerOfRuns (key: string): boolean {
+  return key.startsWith(ownerWithin(PROTOCOL, ''))
+}
+
 /** Whose share of the memory a run counts in; undefined for callers without an identity. */
 export function ownerOfRuns (key: string): string | undefined {
   const owner = key.slice(PROTOCOL.length + 2)

@@ -131,6 +131,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.strictSame(await ask(task.id), await ask('nothing-of-that-name'))
     t.strictSame((await store.list('bob')).tasks, [])
     t.equal((await store.get('alice', task.id))?.state, 'submitted')
+    t.strictSame(await Promise.all([store.ownerOf?.(task.id), store.ownerOf?.('nothing-of-that-name'), store.ownerOf?.('a\0b')]), ['alice', undefined, undefined], 'administrators find it')
     await t.rejects(store.create('bob', { ...ASK, id: task.id }), { code: 'TASK_CONFLICT', statusCode: 409 })
   })
 

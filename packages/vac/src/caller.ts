@@ -55,6 +55,8 @@ export interface CallerRuns {
   list (query: RunQuery): Promise<{ readonly runs: readonly Run[], readonly nextCursor?: string | undefined }>
   /** @param vac the name of its VAC; undefined for any that the caller may use, also below */
   get (vac: string | undefined, id: string): Promise<Run>
+  /** The same; for an administrator also that of another owner. */
+  read (vac: string, id: string): Promise<Run>
   /** The same; undefined where it does not exist. */
   find (vac: string | undefined, id: string): Promise<Run | undefined>
   /** The run of a `runKey` of this protocol; undefined where the caller has none. */

@@ -182,6 +182,8 @@ export interface Followed {
   readonly after: number
   /** Only this turn. */
   readonly turn?: number | undefined
+  /** Whether an administrator reads also runs of other owners. */
+  readonly readsAll?: boolean | undefined
   readonly format: StreamFormat
 }
 

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { createVacs, type Answer, type Memory, type SourceDocument } from '@polyvac/core'
+import { createVacs, type Answer, type Interpreter, type Memory, type SourceDocument } from '@polyvac/core'
 import { SignedStates } from '@polyvac/core/plugin'
 import { protocolPlugin, readRoute, vacPlugin, type ChatProtocol, type Citation, type VacPluginOptions } from '../src/index.js'
 import { pluginOf } from '../src/plugin.js'
@@ -248,4 +248,22 @@ test('a large document is shown around the passage, and the page states what is 
   t.match(changed.body, 'The document has changed since it was cited. The marked lines may be others.')
   const other = await pageOf({ 'a.pdf': 'other' }, source('x', { source: 'a.pdf', page: '1' }))
   t.match(other.body, 'The cited passage is not marked')
+})
+
+test('a direct question with citations: true gets the address of each source once, whole and as a stream', async t => {
+  const memory = memoryOf({ 'shop/returns.md': RETURNS })
+  const streamInterpreter: Interpreter = async (_question, _vac, _history, extra) =>
+    ({ answer: `${'citations' in extra ? 'with' : 'without'} [1][1]`, source_documents: [RETURN, source('nowhere', {}), source('web', { url: 'https://example.com/a' })] })
+  const vacs = createVacs({ vacs: ['docs'], parts: { docs: { streamInterpreter, memory } } })
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(vacPlugin, { vacs })
+  const ask = async (path: string, more: object): Promise<string> => (await app.inject({ method: 'POST', url: path, payload: { user_input: 'q', ...more } })).body
+  const expected = [{ index: 0, title: 'returns.md: Returns', url: /^http:\/\/localhost:80\/vac\/docs\/sources\/[\w-]+#cited$/ }, { index: 2, title: 'https://example.com/a', url: 'https://example.com/a' }]
+  t.match(JSON.parse(await ask('/vac/docs', { citations: true })), { answer: 'without [1][1]', citations: expected })
+  const events = await ask('/vac/streaming/docs/sse', { citations: true })
+  t.match(JSON.parse(/^data: (\{"answer".*)$/m.exec(events)![1]!), { citations: expected })
+  t.notOk('citations' in JSON.parse(await ask('/vac/docs', {})), 'only where they are asked for')
+  const passed = JSON.parse(await ask('/vac/docs', { citations: 'APA' }))
+  t.same([passed.answer, passed.citations], ['with [1][1]', undefined], 'any other value goes to the interpreter')
 })

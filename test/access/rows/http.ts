@@ -22,8 +22,7 @@ const vacs: Row[] = rowsOf({ protocol: 'HTTP', thing: 'vac' }, [
   { route: 'POST /openai/v1/chat/completions', kind: 'stream', make: model => ({ path: '/openai/v1/chat/completions', body: { model, messages, stream: true } }) },
   { route: 'POST /openai/v1/chat/completions/:vector_name', make: name => ({ path: `/openai/v1/chat/completions/${name}`, body: { messages } }) },
   { route: 'POST /openai/v1/chat/completions/:vector_name', kind: 'stream', make: name => ({ path: `/openai/v1/chat/completions/${name}`, body: { messages, stream: true } }) },
-  { route: 'GET /', about: 'JSON', kind: 'list', make: get('/') },
-  { route: 'GET /', about: 'page', kind: 'list', make: () => ({ method: 'GET', path: '/', headers: { accept: 'text/html' } }) }
+  { route: 'GET /', about: 'JSON', kind: 'list', make: get('/') }
 ])
 
 /** Cards are public; callers with credentials see the VACs that they may use. */
@@ -36,11 +35,14 @@ const cards: Row[] = rowsOf({ protocol: 'cards', thing: 'vac', isPublic: true, k
 
 const SAME_FOR_ALL = [
   '/health', '/openapi.json', '/.well-known/jwks.json', '/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp', '/mcp/sign-in',
-  '/mcp/sign-in/client.json', '/playground', '/playground/', '/playground/page.js', '/playground/style.css', '/playground/settings.json'
+  '/mcp/sign-in/client.json', '/playground', '/playground/', '/playground/page.js', '/playground/style.css', '/playground/inspector.css', '/playground/theme.css',
+  '/playground/icon.svg', '/playground/settings.json'
 ]
 
 const open: Row[] = rowsOf({ protocol: 'public', isPublic: true }, [
   ...SAME_FOR_ALL.map(path => ({ route: `GET ${path}`, make: get(path) })),
+  // the document of the chat, which has nothing of the service
+  { route: 'GET /', about: 'page', make: () => ({ method: 'GET', path: '/', headers: { accept: 'text/html' } }) },
   { route: 'GET /playground/parts/:part', make: get('/playground/parts/none.js') },
   { route: 'POST /mcp/sign-in', kind: 'continue', make: () => ({ path: '/mcp/sign-in', headers: form, body: 'ticket=none' }) },
   // its id is sealed: with any other it answers all callers alike, also about a VAC that does not exist

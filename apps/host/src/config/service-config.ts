@@ -70,8 +70,16 @@ export const ServiceConfig = Type.Object({
     }))
   }, { additionalProperties: false, description: 'options of the MCP server' })),
   enable_playground: Type.Optional(Type.Boolean({
-    description: 'serve the playground at /playground/; default: true on a loopback address, unless NODE_ENV is production'
+    description: 'serve the chat and its inspector at / and /playground/; default: true on a loopback address, unless NODE_ENV is production'
   })),
+  playground: Type.Optional(Type.Object({
+    title: Type.Optional(Type.String({ minLength: 1, description: 'name of the service on the page; default Polyvac' })),
+    read_only: Type.Optional(Type.Boolean({ description: 'the page asks VACs, and changes nothing; default false' })),
+    sign_in: Type.Optional(Type.String({ minLength: 1, description: 'address where a person signs in; the page links to it where the routes refuse its caller' })),
+    theme: Type.Optional(Type.Object(Object.fromEntries(['accent', 'on_accent', 'background', 'surface', 'text', 'font'].map(name => [name, Type.Optional(Type.String())])), {
+      additionalProperties: false, description: 'values of CSS: accent, on_accent, background, surface, text, font'
+    }))
+  }, { additionalProperties: false, description: 'what the page of the playground shows' })),
   mcp_servers: Type.Optional(Type.Union([Type.Array(McpServerConfig), Type.Record(Type.String(), McpServerConfig), Type.Null()], {
     description: 'external MCP servers: a list, or the `mcpServers` map of other tools'
   })),

@@ -20,6 +20,7 @@ export abstract class ForwardingStore implements TaskStore {
   async create (...args: Parameters<TaskStore['create']>): ReturnType<TaskStore['create']> { return await this.inner.create(...args) }
   async get (...args: Parameters<TaskStore['get']>): ReturnType<TaskStore['get']> { return await this.inner.get(...args) }
   async head (...args: Parameters<TaskStore['head']>): ReturnType<TaskStore['head']> { return await this.inner.head(...args) }
+  async ownerOf (id: string): Promise<string | undefined> { return await this.inner.ownerOf?.(id) }
   async list (...args: Parameters<TaskStore['list']>): ReturnType<TaskStore['list']> { return await this.inner.list(...args) }
   async cancel (...args: Parameters<TaskStore['cancel']>): ReturnType<TaskStore['cancel']> { return await this.inner.cancel(...args) }
   async provideInput (...args: Parameters<TaskStore['provideInput']>): ReturnType<TaskStore['provideInput']> { return await this.inner.provideInput(...args) }

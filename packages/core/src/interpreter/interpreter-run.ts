@@ -101,6 +101,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #last: Answer | undefined
   #count = 0
   #burstStart = 0
+  #began = 0
 
   constructor (run: Run, call: PlacedCall) {
     this.#run = run
@@ -195,6 +196,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       vac: this.vac,
       view,
       limits: this.#limits,
+      began: this.#began,
       // the run of the main thread logs them
       log: hasRemoteTools === true ? undefined : log,
       observed: this.#observed,
@@ -209,7 +211,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
 
   #begin (): void {
     this.#state = 'running'
-    this.#burstStart = performance.now()
+    this.#began = this.#burstStart = performance.now()
     try {
       const { vac, admit, interpreter, config } = this.#run
       const call = this.#call

@@ -1,5 +1,5 @@
 import { copyJson, ExcessError } from '../vac/copy-json.js'
-import { newCallId, readers, StepProblem, toolError, type StepReading } from '../vac/read-step.js'
+import { newCallId, readers, StepProblem, tenth, toolError, type StepReading } from '../vac/read-step.js'
 import { stepFor, stepKind, type Step, type StepKind, type StepView } from '../vac/step.js'
 import { isRecord } from '../basics/is-record.js'
 import { SurrogateJoin } from '../basics/well-formed.js'
@@ -19,6 +19,8 @@ export interface StepSink {
   readonly view: StepView | undefined
   readonly limits: Pick<RunLimits, 'maxSteps' | 'maxStepChars'>
   readonly log: Log | undefined
+  /** When the interpreter was called, by `performance.now()`. */
+  readonly began: number
   /** Observes the calls of tools that the interpreter yields. */
   readonly observed: Pick<ObservedCall, 'step'> | undefined
   /** Queues a step for the reader; false where the queue is full. */
@@ -38,10 +40,12 @@ export class RunSteps implements StepReading {
   #count = 0
   /** The reasoning whose pieces are coming. */
   #thinking: 'seen' | 'left out' | undefined
-  // @keyed none: calls of tools of one answer that have no result yet; maxSteps
-  readonly #open = new Set<string>()
+  // @keyed none: calls of tools of one answer that have no result yet, with their beginning; maxSteps
+  readonly #open = new Map<string, number>()
   // @keyed none: those of them that this run calls, with their beginning; maxSteps
   readonly #running = new Map<string, number>()
+  // @keyed none: spans of one answer that have not ended, with their beginning; maxSteps
+  readonly #spans = new Map<string, number>()
   #isOver = false
 
   constructor (sink: StepSink) {
@@ -49,7 +53,11 @@ export class RunSteps implements StepReading {
     this.#capacity = { max: sink.limits.maxStepChars, left: sink.limits.maxStepChars }
   }
 
-  get lastCall (): string | undefined { return [...this.#open].at(-1) }
+  get lastCall (): string | undefined { return [...this.#open.keys()].at(-1) }
+
+  get elapsed (): number { return tenth(performance.now() - this.#sink.began) }
+
+  readonly startOf = (id: string): number | undefined => this.#open.get(id) ?? this.#spans.get(id)
 
   /** As steps are read: a reader of names needs no copy of what it does not see. */
   readonly copy = (value: unknown): unknown => copyJson(value, this.#capacity)
@@ -80,7 +88,7 @@ export class RunSteps implements StepReading {
       this.#capacity.left = before
       if (!isLarge) throw new StepProblem(err instanceof ExcessError ? err.message : `a \`${kind}\` that cannot be converted to JSON`)
       this.leftOut++
-      if (!kind.startsWith('tool_')) return undefined
+      if (!kind.startsWith('tool_') && kind !== 'span') return undefined
       // the name of a tool, and that it has ended, are worth more than its text
       step = readers[kind](given, this.#withoutContent)
     }
@@ -115,7 +123,7 @@ export class RunSteps implements StepReading {
     const start = this.#running.get(id)
     if (start === undefined) return
     this.#running.delete(id)
-    this.#push('tool_result', { id, state: 'error' in outcome ? 'failed' : 'completed', ...outcome, duration_ms: Math.round((performance.now() - start) * 10) / 10 })
+    this.#push('tool_result', { id, state: 'error' in outcome ? 'failed' : 'completed', ...outcome, duration_ms: tenth(performance.now() - start) })
   }
 
   /** A step of this run itself never fails the answer: what is not JSON is left out of it. */
@@ -144,13 +152,14 @@ export class RunSteps implements StepReading {
     const { view, limits: { maxSteps } } = this.#sink
     if (view === undefined) {
       if ('tool_result' in step) this.#open.delete(step.tool_result.id)
-      else if ('tool_call' in step && this.#open.size < maxSteps) this.#open.add(step.tool_call.id)
+      else if ('tool_call' in step && this.#open.size < maxSteps) this.#open.set(step.tool_call.id, this.elapsed)
       return undefined
     }
     const chars = STEP_CHARS + headChars(step)
     this.#capacity.left -= chars
-    const isResult = 'tool_result' in step && this.#open.delete(step.tool_result.id)
-    if (!isResult) {
+    // what ends has its place already
+    const isEnd = 'tool_result' in step ? this.#open.delete(step.tool_result.id) : 'span' in step && step.span.state !== 'running' && this.#spans.delete(step.span.id)
+    if (!isEnd) {
       const fits = this.#capacity.left >= 0 && (isNext ? this.#count < maxSteps : this.#thinking === 'seen')
       if (isNext && fits) this.#count++
       else if (isNext) this.leftOut++
@@ -160,7 +169,8 @@ export class RunSteps implements StepReading {
         return undefined
       }
     }
-    if ('tool_call' in step) this.#open.add(step.tool_call.id)
+    if ('tool_call' in step) this.#open.set(step.tool_call.id, this.elapsed)
+    if ('span' in step && step.span.state === 'running') this.#spans.set(step.span.id, step.span.start_ms)
     return stepFor(view, step)
   }
 
@@ -168,16 +178,20 @@ export class RunSteps implements StepReading {
   #note (step: Step): void {
     const { log, vac } = this.#sink
     if (log === undefined) return
-    const fields = 'tool_call' in step
-      ? { callId: step.tool_call.id, tool: step.tool_call.name, server: step.tool_call.server }
-      : 'tool_result' in step ? { callId: step.tool_result.id, state: step.tool_result.state, ms: step.tool_result.duration_ms } : undefined
-    log.debug({ vac, step: stepKind(step), ...fields }, 'a step of an answer')
+    log.debug({ vac, step: stepKind(step), ...logFields(step) }, 'a step of an answer')
   }
 
   get #withoutContent (): StepReading {
-    const { lastCall, thought } = this
-    return { copy: value => typeof value === 'string' ? value : null, lastCall, thought }
+    const { lastCall, startOf, elapsed, thought } = this
+    return { copy: value => typeof value === 'string' ? value : null, lastCall, startOf, elapsed, thought }
   }
+}
+
+/** What the log has of a step besides its kind. */
+function logFields (step: Step): object | undefined {
+  if ('tool_call' in step) return { callId: step.tool_call.id, tool: step.tool_call.name, server: step.tool_call.server }
+  if ('tool_result' in step) return { callId: step.tool_result.id, state: step.tool_result.state, ms: step.tool_result.duration_ms }
+  return 'span' in step ? { kind: step.span.kind, name: step.span.name, state: step.span.state, ms: step.span.duration_ms } : undefined
 }
 
 /** The error of a result that MCP marks with `isError`: its texts. */
@@ -191,6 +205,7 @@ function failureOf (result: unknown): object | undefined {
 /** Characters of names, which are not copied as JSON. */
 function headChars (step: Step): number {
   if ('tool_call' in step) return step.tool_call.name.length + (step.tool_call.server?.length ?? 0)
+  if ('span' in step) return step.span.kind.length + step.span.name.length + (step.span.finish_reason?.length ?? 0)
   if ('file' in step) return step.file.name.length + step.file.media_type.length
   return 'data' in step ? step.data.type.length : 0
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { documentOf } from './answer.js'
 import type { Step, StepKind, ToolError } from './step.js'
+import { readUsage } from './usage.js'
 import { isRecord } from '../basics/is-record.js'
 import { SurrogateJoin } from '../basics/well-formed.js'
 
@@ -13,6 +14,10 @@ export interface StepReading {
   copy (value: unknown): unknown
   /** The id of the last call without a result, for a result without one. */
   readonly lastCall: string | undefined
+  /** When the call of a tool or the span with this id began, in ms since the interpreter was called. */
+  startOf (id: string): number | undefined
+  /** The time since then, in ms. */
+  readonly elapsed: number
   /** Joins the characters that pieces of reasoning cut in two. */
   readonly thought: SurrogateJoin
 }
@@ -33,14 +38,43 @@ export const readers = {
     return { tool_call: { id: idOf(id) ?? newCallId(), name: called, ...at !== undefined && { server: at }, input: copy(input ?? parsed(form.arguments) ?? {}) ?? null } }
   },
 
-  tool_result (given, { copy, lastCall }) {
+  tool_result (given, { copy, lastCall, startOf }) {
     const { id, output, error, duration_ms: ms } = recordOf('tool_result', given)
     const isFailed = error !== undefined && error !== null && error !== false
+    const called = idOf(id) ?? lastCall ?? newCallId()
+    const start = startOf(called)
     return {
       tool_result: {
-        id: idOf(id) ?? lastCall ?? newCallId(),
+        id: called,
         ...isFailed ? { state: 'failed', error: copy(toolError(error)) as ToolError } : { state: 'completed', output: copy(output) ?? null },
-        ...typeof ms === 'number' && ms >= 0 && Number.isFinite(ms) && { duration_ms: ms }
+        ...isTime(ms) && { duration_ms: ms },
+        ...start !== undefined && { start_ms: start }
+      }
+    }
+  },
+
+  span (given, { copy, startOf, elapsed }) {
+    const { id: named, kind: what, name, state = 'completed', start_ms: began, duration_ms: ms, usage, passages, finish_reason: reason, input } = recordOf('span', given)
+    const kind = nonEmpty(what)
+    if (kind === undefined) throw new StepProblem('a `span` without a string `kind`')
+    if (state !== 'running' && state !== 'completed' && state !== 'failed') throw new StepProblem('a `span` whose `state` is not running, completed or failed')
+    const id = idOf(named) ?? newCallId()
+    // a worker thread has measured it
+    const start = isTime(began) ? began : startOf(id) ?? Math.max(0, elapsed - (isTime(ms) ? ms : 0))
+    const tokens = readUsage(usage)
+    const finishReason = nonEmpty(reason)
+    return {
+      span: {
+        id,
+        kind,
+        name: nonEmpty(name) ?? kind,
+        state,
+        start_ms: tenth(start),
+        ...state !== 'running' && { duration_ms: tenth(isTime(ms) ? ms : elapsed - start) },
+        ...tokens !== undefined && { usage: tokens },
+        ...Number.isSafeInteger(passages) && (passages as number) >= 0 && { passages: passages as number },
+        ...finishReason !== undefined && { finish_reason: finishReason },
+        ...input !== undefined && { input: copy(input) ?? null }
       }
     }
   },
@@ -93,6 +127,11 @@ export function toolError (error: unknown): ToolError {
     return { message: 'the tool failed' }
   }
 }
+
+function isTime (value: unknown): value is number { return typeof value === 'number' && value >= 0 && Number.isFinite(value) }
+
+/** A time in ms with one digit after the point. */
+export function tenth (ms: number): number { return Math.round(Math.max(0, ms) * 10) / 10 }
 
 function recordOf (kind: StepKind, given: unknown): Readonly<Record<string, unknown>> {
   if (isRecord(given)) return given

@@ -12,4 +12,6 @@ export interface RunCaller {
   readonly isLocal: boolean
   /** Whether it may administer: then it sees inputs, outputs and errors of tools. */
   readonly isAdmin: boolean
+  /** Whether it asks as an administrator, whom `get` and `follow` give runs of all owners. Default: only its runs. */
+  readonly readsAll?: boolean | undefined
 }

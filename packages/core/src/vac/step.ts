@@ -1,7 +1,9 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { SourceDocument } from './schemas.js'
+import { TokenUsage } from './usage.js'
 
 const CallId = Type.String({ description: 'of the call, unique in its answer' })
+const StartMs = Type.Number({ minimum: 0, description: 'when it began, in ms since the interpreter was called' })
 
 /** The error of a tool. */
 export const ToolError = Type.Object({
@@ -23,7 +25,20 @@ export const STEPS = {
     state: Type.Union([Type.Literal('completed'), Type.Literal('failed')]),
     output: Type.Optional(Type.Unknown({ description: 'of a completed call; absent for callers who see only names' })),
     error: Type.Optional(Type.Object(ToolError.properties, { description: 'of a failed call; absent for callers who see only names' })),
-    duration_ms: Type.Optional(Type.Number({ minimum: 0, description: 'how long the call took, in ms' }))
+    duration_ms: Type.Optional(Type.Number({ minimum: 0, description: 'how long the call took, in ms' })),
+    start_ms: Type.Optional(StartMs)
+  }),
+  span: Type.Object({
+    id: Type.String({ description: 'unique in its answer; a later span with it takes the place of this one' }),
+    kind: Type.String({ description: 'what was done: `model`, `search`, `reasoning`, or another text' }),
+    name: Type.String({ description: 'of the model, or of what was searched' }),
+    state: Type.Union([Type.Literal('running'), Type.Literal('completed'), Type.Literal('failed')]),
+    start_ms: StartMs,
+    duration_ms: Type.Optional(Type.Number({ minimum: 0, description: 'how long it took, in ms; absent while it is running' })),
+    usage: Type.Optional(Type.Object(TokenUsage.properties, { description: 'tokens of a call of a model' })),
+    passages: Type.Optional(Type.Integer({ minimum: 0, description: 'how many a search has found' })),
+    finish_reason: Type.Optional(Type.String({ description: 'why a model stopped' })),
+    input: Type.Optional(Type.Unknown({ description: 'what was asked for; absent for callers who see only names' }))
   }),
   reasoning: Type.String({ description: 'the next text of what a model thinks' }),
   source: Type.Object(SourceDocument.properties, { description: 'a source that was found' }),
@@ -56,17 +71,21 @@ export function stepKind (step: Step): StepKind {
 }
 
 /**
- * What a reader sees of steps: all of them, or of the calls of tools only name, server, state and duration. Without it
- * the reader sees none.
+ * What a reader sees of steps: all of them, or of the calls of tools only name, server, state and times, and of spans
+ * everything but the input. Without it the reader sees none.
  */
 export type StepView = 'all' | 'names'
 
-/** The step without the input, output and error of tools, for a reader who sees `names`. */
+/** The step without the input, output and error of tools and spans, for a reader who sees `names`. */
 export function stepFor (view: StepView, step: Step): Step {
   if (view === 'all') return step
   if ('tool_call' in step) {
     const { input: _input, ...call } = step.tool_call
     return { tool_call: call }
+  }
+  if ('span' in step) {
+    const { input: _input, ...span } = step.span
+    return { span }
   }
   if ('tool_result' in step) {
     const { output: _output, error: _error, ...result } = step.tool_result
@@ -85,8 +104,17 @@ export function takeSteps (fields: Record<string, unknown>): boolean {
   return true
 }
 
-/** Most pieces of reasoning are a word, so the pieces that follow one another are one step of a list. */
+/**
+ * Most pieces of reasoning are a word, so the pieces that follow one another are one step of a list. A span has the
+ * place of its beginning.
+ */
 export function collectStep (steps: Step[], step: Step): void {
+  if ('span' in step) {
+    const begun = steps.findLastIndex(other => 'span' in other && other.span.id === step.span.id)
+    if (begun === -1) steps.push(step)
+    else steps[begun] = step
+    return
+  }
   const last = steps.at(-1)
   const joined = last && joinSteps(last, step)
   if (joined === undefined) steps.push(step)
@@ -102,7 +130,26 @@ export function joinSteps (last: Step, next: Step): Step | undefined {
 export type InterpreterStep =
   | { readonly tool_call: { readonly id?: string | undefined, readonly name: string, readonly server?: string | undefined, readonly input?: unknown } }
   | { readonly tool_result: { readonly id?: string | undefined, readonly output?: unknown, readonly error?: unknown, readonly duration_ms?: number | undefined } }
+  | { readonly span: SpanInput }
   | { readonly reasoning: string }
   | { readonly source: { readonly page_content: string, readonly metadata?: Readonly<Record<string, unknown>> | undefined } }
   | { readonly data: { readonly type: string, readonly value?: unknown } }
   | { readonly file: { readonly name?: string | undefined, readonly media_type?: string | undefined } & ({ readonly url: string | URL } | { readonly bytes: string | Uint8Array }) }
+
+/** A span as an interpreter may yield it: once when it ends, or also with the state `running` when it begins. */
+export interface SpanInput {
+  readonly id?: string | undefined
+  readonly kind: string
+  readonly name?: string | undefined
+  /** Default `completed`. */
+  readonly state?: StepOf<'span'>['span']['state'] | undefined
+  /** In ms since the interpreter was called. Default: when `running` was yielded, or `duration_ms` ago. */
+  readonly start_ms?: number | undefined
+  /** Default: the time since it began. */
+  readonly duration_ms?: number | undefined
+  /** Token counts with any of the usual names. */
+  readonly usage?: unknown
+  readonly passages?: number | undefined
+  readonly finish_reason?: string | undefined
+  readonly input?: unknown
+}

@@ -10,6 +10,7 @@ export const VacInfo = Type.Object({
   model: Type.Union([Type.String(), Type.Null()]),
   agent: Type.Union([Type.String(), Type.Null()]),
   memory: Type.Boolean({ description: 'whether it has a searchable knowledge base' }),
+  takes: Type.Optional(Type.Array(Type.String(), { description: 'what it takes besides text, such as images and files; absent for nothing' })),
   remote: Type.Optional(Type.Object({
     ready: Type.Boolean({ description: 'whether it can be asked' }),
     problem: Type.Optional(Type.String({ description: 'code of what is wrong' })),
@@ -18,9 +19,9 @@ export const VacInfo = Type.Object({
 })
 export type VacInfo = Static<typeof VacInfo>
 
-export function vacInfo ({ name, config, memory, remote }: Vac): VacInfo {
+export function vacInfo ({ name, config, memory, remote, takes = [] }: Vac): VacInfo {
   const { display_name: title = name, description = title, model = null, agent = null } = config
-  return { name, display_name: title, description, model, agent, memory: memory !== undefined, ...remote !== undefined && { remote: remote() } }
+  return { name, display_name: title, description, model, agent, memory: memory !== undefined, ...takes.length > 0 && { takes: [...takes] }, ...remote !== undefined && { remote: remote() } }
 }
 
 /** Text of a source without metadata about its place, in characters. */

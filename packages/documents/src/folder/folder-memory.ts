@@ -21,6 +21,7 @@ import type { Meaning } from '../search/vectors.js'
 const MAX_EXAMPLES = 20
 const MAX_EXAMPLE_CHARS = 80
 const EXAMPLE_SCORE = 0.6
+const MAX_EXAMPLE_QUESTIONS = 3
 
 export interface IndexStats {
   readonly files: number
@@ -65,7 +66,7 @@ export class FolderMemory implements Memory, WeightedMemory {
   #again: Promise<IndexStats> | undefined
   #replacing: Promise<void> | undefined
   #fingerprint: string | undefined
-  #example: { readonly fingerprint: string | undefined, readonly question: Promise<string | undefined> } | undefined
+  #example: { readonly fingerprint: string | undefined, readonly questions: Promise<readonly string[]> } | undefined
   #unread = new LeftOutCounts()
   #leftOut = new LeftOutCounts().with(new LeftOutCounts())
   #indexedInMs = 0
@@ -145,25 +146,36 @@ export class FolderMemory implements Memory, WeightedMemory {
     return text === UNREADABLE ? undefined : text as string | undefined
   }
 
-  /**
-   * A question that the folder answers, for examples: the first of its first headings, questions before others, that
-   * finds a passage. Undefined where there is none, or nothing is indexed yet.
-   */
+  /** The first of `exampleQuestions`; undefined where there is none. */
   async exampleQuestion (): Promise<string | undefined> {
-    if (!this.#isReady || this.#closed !== undefined) return undefined
-    if (this.#example?.fingerprint !== this.#fingerprint) this.#example = { fingerprint: this.#fingerprint, question: this.#findExample() }
-    return await this.#example?.question
+    return (await this.exampleQuestions())[0]
   }
 
-  async #findExample (): Promise<string | undefined> {
+  /**
+   * At most three questions that the folder answers, for examples: the first of its first headings, questions before
+   * others, that find a passage, from as many files as there are. Empty where nothing is indexed yet.
+   */
+  async exampleQuestions (): Promise<readonly string[]> {
+    if (!this.#isReady || this.#closed !== undefined) return []
+    if (this.#example?.fingerprint !== this.#fingerprint) this.#example = { fingerprint: this.#fingerprint, questions: this.#findExamples() }
+    return await this.#example!.questions
+  }
+
+  async #findExamples (): Promise<readonly string[]> {
     const leaves = this.#index.headings(MAX_EXAMPLES).map(heading => heading.split(' > ').at(-1)!.trim())
     const isQuestion = (text: string): boolean => /[?？؟]$/.test(text)
     const short = [...new Set(leaves)].filter(text => text.length <= MAX_EXAMPLE_CHARS && /\p{L}{2}/u.test(text))
+    // @keyed none: it has at most the files of a list of bounded length
+    const found = new Map<string, string>()
+    const others: string[] = []
     for (const query of [...short.filter(isQuestion), ...short.filter(text => !isQuestion(text))]) {
       const [hit] = await this.#index.search({ query, limit: 1, threshold: EXAMPLE_SCORE })
-      if (hit !== undefined) return query
+      if (hit === undefined) continue
+      if (found.has(hit.source)) others.push(query)
+      else found.set(hit.source, query)
+      if (found.size === MAX_EXAMPLE_QUESTIONS) break
     }
-    return undefined
+    return [...found.values(), ...others].slice(0, MAX_EXAMPLE_QUESTIONS)
   }
 
   /** Resolves with the first attempt to embed the passages, also where it fails; without a model with `ready`. */

@@ -141,6 +141,7 @@ function streamer (
       answer: chunk => { answer = chunk; return undefined },
       tool_call: step,
       tool_result: step,
+      span: step,
       reasoning: step,
       source: step,
       data: step,

@@ -1,160 +1,117 @@
-import type { JSX } from 'preact'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren, FunctionComponent, JSX } from 'preact'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Attachment } from '../protocols/attachments.js'
-import type { ChatProtocol, InputRequest, Source } from '../protocols/chat-protocol.js'
+import type { ChatProtocol } from '../protocols/chat-protocol.js'
 import { PROTOCOLS } from '../protocols/protocols.js'
-import { isWeb } from '../shared/address.js'
+import { Icon, IconButton } from '../shared/icons.js'
 import { addressOf, replaceAddress, route } from '../shared/router.js'
-import { settings, vacs } from '../shared/settings.js'
-import { bytes, count, duration, Link, saveFile } from '../shared/ui.js'
-import { answers, ask, isAsking, openConversation, resume, stop, type Answer } from './conversation.js'
-import { Markdown } from './markdown.js'
-import { StoredList } from './stored-list.js'
-import { openList, stored } from './stored.js'
+import { isRefused, problem, settings, vacs } from '../shared/settings.js'
+import { Notice } from '../shared/ui.js'
+import { AnswerItem } from './answer-item.js'
+import { Composer } from './composer.js'
+import { answers, ask, isAsking, openConversation, resume } from './conversation.js'
+import { isListOpen, SideList } from './side-list.js'
+import { SignIn } from './sign-in.js'
+import { openList } from './stored.js'
+import { Welcome } from './welcome.js'
 
-const fieldOf = (form: HTMLFormElement, name: string): HTMLTextAreaElement => form.elements.namedItem(name) as HTMLTextAreaElement
+/** What the panel of the inspector shows besides the answers. */
+export interface PanelProps {
+  readonly offered: readonly ChatProtocol[]
+  readonly protocol: ChatProtocol['id']
+  readonly onProtocol: (id: string) => void
+  readonly onClose: () => void
+}
 
-export function Chat (): JSX.Element {
+export function Chat ({ panel: Panel }: { readonly panel: FunctionComponent<PanelProps> }): JSX.Element {
+  const isInspected = useSignal(false)
+  const { query, path } = route.value
   const offered = PROTOCOLS.filter(protocol => settings.value.routes[protocol.route] !== null)
-  const vac = vacs.value.find(({ name }) => name === route.value.path[0])?.name ?? vacs.value[0]?.name ?? ''
-  const protocol = offered.find(({ id }) => id === route.value.query.get('protocol'))?.id ?? offered[0]?.id ?? 'direct'
-  const choose = (vac: string, protocol: string): void => { replaceAddress(addressOf('chat', [vac], { protocol })) }
+  const info = vacs.value.find(({ name }) => name === path[0]) ?? vacs.value[0]
+  const vac = info?.name ?? ''
+  const protocol = offered.find(({ id }) => id === query.get('protocol'))?.id ?? offered[0]?.id ?? 'direct'
+  const choose = (vac: string, protocol: string): void => { replaceAddress(addressOf('chat', [vac], protocol === offered[0]?.id ? {} : { protocol })) }
   const hasSettings = vacs.value.length > 0
   useEffect(() => { if (hasSettings) resume() }, [hasSettings])
   useEffect(() => { if (vac !== '') openList(vac) }, [vac, vacs.value])
-  const submit = (form: HTMLFormElement): void => {
-    const question = fieldOf(form, 'question').value.trim()
-    if (question === '' || isAsking.value || vac === '') return
-    fieldOf(form, 'question').value = ''
-    ask(vac, protocol, question)
-  }
-  const [first] = answers.value
+  const send = (question: string, attached: readonly Attachment[] = []): void => { if (!isAsking.value) ask(vac, protocol, question, { attached }) }
+  if (isRefused.value) return <main class='single' data-testid='view-chat'><SignIn /></main>
+  const takes = protocol === 'direct' ? (info?.takes ?? []).filter(kind => kind === 'images' || kind === 'files') : []
   return (
-    <div class={stored.value.heads === undefined ? undefined : 'split'}>
-      <StoredList />
-      <div>
-        {first === undefined && (
-          <p class='soft' data-testid='chat-empty'>
-            A VAC is an agent of this service. Choose one and a protocol, type a question and press Enter.
-          </p>
-        )}
-        {first?.earlier !== undefined && (
-          <button type='button' data-testid='chat-earlier' disabled={isAsking} onClick={() => { openConversation(first.vac, first.conversation!, first.earlier) }}>Earlier turns</button>
-        )}
-        <ol class='conversation' aria-label='Conversation' aria-live='polite' data-testid='chat-answers'>
-          {answers.value.map((answer, index) => <AnswerItem key={index} answer={answer} />)}
-        </ol>
-        <form class='ask' onSubmit={event => { event.preventDefault(); submit(event.currentTarget) }}>
-          <div class='row'>
-            <label>VAC
-              <select name='vac' data-testid='chat-vac' value={vac} onChange={event => { choose(event.currentTarget.value, protocol) }}>
-                {vacs.value.map(({ name, display_name: title }) => <option key={name} value={name}>{title ?? name}</option>)}
-              </select>
-            </label>
-            <label>Protocol
-              <select name='protocol' data-testid='chat-protocol' value={protocol} onChange={event => { choose(vac, event.currentTarget.value) }}>
-                {offered.map(({ id, title }) => <option key={id} value={id}>{title}</option>)}
-              </select>
-            </label>
-            <button type='button' data-testid='chat-clear' disabled={isAsking} onClick={() => { answers.value = [] }}>New conversation</button>
-          </div>
-          <label>Question
-            <textarea
-              name='question' rows={2} dir='auto' required data-testid='chat-question' defaultValue={route.value.query.get('question') ?? ''}
-              onKeyDown={event => {
-                if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
-                event.preventDefault()
-                event.currentTarget.form?.requestSubmit()
-              }}
-            />
-          </label>
-          <div class='row'>
-            <button class='main' data-testid='chat-send' disabled={isAsking.value || vac === ''}>Send</button>
-            <button type='button' data-testid='chat-stop' disabled={!isAsking.value} onClick={() => { stop() }}>Stop</button>
-          </div>
-        </form>
-      </div>
+    <div class='frame' data-inspected={isInspected.value}>
+      <SideList />
+      {isListOpen.value && <button type='button' class='backdrop' aria-label='Close the list' onClick={() => { isListOpen.value = false }} />}
+      <main class='talk' data-testid='view-chat'>
+        <div class='bar'>
+          <span class='only-narrow'><IconButton icon='menu' label='Conversations' testId='menu' onClick={() => { isListOpen.value = true }} /></span>
+          <h1 class='hidden'>{settings.value.title}</h1>
+          <select class='agent' aria-label='Agent' data-testid='chat-vac' value={vac} disabled={vacs.value.length < 2} onChange={event => { choose(event.currentTarget.value, protocol) }}>
+            {vacs.value.map(({ name, display_name: title }) => <option key={name} value={name}>{title ?? name}</option>)}
+          </select>
+          <span class='grow' />
+          <button type='button' class='quiet' aria-pressed={isInspected.value} data-testid='inspect' onClick={() => { isInspected.value = !isInspected.value }}><Icon name='inspect' /> Inspect</button>
+        </div>
+        <Thread>
+          {problem.value !== '' && <Notice kind='error' testId='problem'>{problem}</Notice>}
+          {answers.value.length === 0 && problem.value === '' && hasSettings && <Welcome vac={info} onAsk={send} />}
+          <Answers protocol={protocol} />
+        </Thread>
+        <Composer vac={vac} name={info?.display_name ?? vac} takes={takes} onAsk={send} />
+      </main>
+      {isInspected.value && <Panel offered={offered} protocol={protocol} onProtocol={id => { choose(vac, id) }} onClose={() => { isInspected.value = false }} />}
     </div>
   )
 }
 
-/** An answer that does not change is not rendered again. */
-const AnswerItem = ({ answer }: { answer: Answer }): JSX.Element => useMemo(() => answerItem(answer), [answer])
-
-function answerItem (answer: Answer): JSX.Element {
-  const { question, vac, protocol, text, state, sources, files = [], progress, problem, unsent = 0, isCut, input, signIn, task, firstByteMs, totalMs, frames, exchange } = answer
-  const received = count(frames ?? 0, 'frame')
+function Answers ({ protocol }: { readonly protocol: ChatProtocol['id'] }): JSX.Element {
+  const [first] = answers.value
   return (
-    <li>
-      <p class='question' dir='auto'>{question}</p>
-      <div class='answer' data-testid='chat-answer' data-state={state} aria-busy={state === 'asking'}>
-        <Markdown text={text} />
-        {isCut === true && <p class='notice warning' data-testid='chat-cut'>Only the beginning was sent.</p>}
-        {unsent > 0 && <p class='notice warning' data-testid='chat-unsent'>Earlier answers too long to send: {unsent}.</p>}
-        {signIn !== undefined && state === 'asking' && (
-          <p class='notice warning' data-testid='chat-sign-in'>
-            The agent waits for a sign-in. {!text.includes(signIn.text) && `${signIn.text} `}{signIn.url !== undefined && isWeb(signIn.url) && <><Link url={signIn.url}>{signIn.url}</Link> </>}
-            The answer goes on after it.
-          </p>
-        )}
-        {problem !== undefined && <p class='notice error' role='alert' data-testid='chat-problem'>{problem}</p>}
-        {input !== undefined && protocol !== undefined && state !== 'asking' && <Reply input={input} vac={vac} protocol={protocol} />}
+    <>
+      {first?.earlier !== undefined && (
+        <button type='button' class='earlier' data-testid='chat-earlier' disabled={isAsking} onClick={() => { openConversation(first.vac, first.conversation!, first.earlier) }}>Earlier turns</button>
+      )}
+      <ol class='conversation' aria-label='Conversation' aria-live='polite' data-testid='chat-answers'>
+        {answers.value.map((answer, index) => <AnswerItem key={index} answer={answer} isLast={index === answers.value.length - 1} protocol={protocol} />)}
+      </ol>
+    </>
+  )
+}
+
+/** Pixels from the end within which the reader follows what is added. */
+const NEAR_PX = 80
+
+/** The turns. They follow the answer unless the reader has scrolled up. */
+function Thread ({ children }: { readonly children: ComponentChildren }): JSX.Element {
+  const box = useRef<HTMLDivElement>(null)
+  const inner = useRef<HTMLDivElement>(null)
+  const isFollowing = useSignal(true)
+  const top = useRef(0)
+  const toEnd = (): void => { box.current?.scrollTo({ top: box.current.scrollHeight }) }
+  // a question of the reader goes to the end, wherever the reader is
+  useEffect(() => {
+    isFollowing.value = true
+    toEnd()
+  }, [answers.value.length])
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => { if (isFollowing.peek()) toEnd() })
+    observer.observe(inner.current!)
+    return () => observer.disconnect()
+  }, [])
+  return (
+    <div class='thread-box'>
+      <div
+        class='thread' ref={box} tabIndex={0} role='region' aria-label='Turns' data-testid='chat-thread'
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+          // the text may have grown since the page went to the end, so only a way up is the reader's
+          if (scrollHeight - scrollTop - clientHeight < NEAR_PX) isFollowing.value = true
+          else if (scrollTop < top.current) isFollowing.value = false
+          top.current = scrollTop
+        }}
+      >
+        <div class='column' ref={inner}>{children}</div>
       </div>
-      {sources.length > 0 && <ul class='sources' aria-label='Sources'>{sources.map((source, index) => <SourceCard key={index} number={index + 1} source={source} />)}</ul>}
-      {files.length > 0 && <ul class='sources' aria-label='Files and data'>{files.map((file, index) => <FileCard key={index} file={file} />)}</ul>}
-      <p class='soft' data-testid='chat-figures'>
-        {vac}{protocol !== undefined && ` over ${protocol}`}, {state}{state === 'asking' && progress ? ` ${Math.round(progress * 100)} %` : ''}
-        {protocol === undefined ? `; total ${duration(totalMs)}` : `; first byte ${duration(firstByteMs)}, total ${duration(totalMs)}, `}
-        {protocol !== undefined && (exchange === undefined ? received : <a href={addressOf('raw', [exchange])} data-testid='chat-raw'>{received}</a>)}
-        {task !== undefined && protocol?.startsWith('a2a') && <>, <a href={addressOf('timeline', [task])} data-testid='chat-task'>task</a></>}
-      </p>
-    </li>
-  )
-}
-
-/** The field for what the agent asks; the question is the end of the answer. */
-function Reply ({ input, vac, protocol }: { input: InputRequest, vac: string, protocol: ChatProtocol['id'] }): JSX.Element {
-  return (
-    <form
-      class='row' data-testid='chat-input-required' onSubmit={event => {
-        event.preventDefault()
-        ask(vac, protocol, fieldOf(event.currentTarget, 'reply').value, input)
-      }}
-    >
-      <label>Your reply <input name='reply' dir='auto' required data-testid='chat-reply' /></label>
-      <button data-testid='chat-reply-send' disabled={isAsking}>Reply</button>
-    </form>
-  )
-}
-
-function SourceCard ({ number, source: { page_content: passage, metadata = {} } }: { number: number, source: Source }): JSX.Element {
-  const { source, url, heading, lines, score } = metadata
-  const address = [url, source].find(value => typeof value === 'string' && isWeb(value)) as string | undefined
-  return (
-    <li data-testid='chat-source'>
-      <details>
-        <summary>
-          [{number}] <bdi>{String(source ?? 'source')}</bdi>{lines === undefined ? '' : `:${String(lines)}`} {heading === undefined ? '' : <bdi>{String(heading)}</bdi>}
-          {typeof score === 'number' && <span class='soft'> {score.toFixed(2)}</span>}
-        </summary>
-        <p class='passage' dir='auto'>{passage}</p>
-      </details>
-      {address !== undefined && <Link url={address}>Open source {number}</Link>}
-    </li>
-  )
-}
-
-function FileCard ({ file: { name, type, text, bytes: encoded, url } }: { file: Attachment }): JSX.Element {
-  const size = encoded === undefined ? text?.length : Math.floor(encoded.replace(/=+$/, '').length * 3 / 4)
-  const facts = [type, size === undefined ? undefined : bytes(size)].filter(fact => fact !== undefined).join(', ')
-  const content = (): BlobPart => encoded === undefined ? text! : Uint8Array.from(atob(encoded), char => char.charCodeAt(0))
-  // what is not base64 has no content that could be saved
-  const isKnown = encoded === undefined ? text !== undefined : encoded.length % 4 === 0 && /^[\w+/]*={0,2}$/.test(encoded) && !encoded.includes('_')
-  return (
-    <li data-testid='chat-file'>
-      {url !== undefined && isWeb(url) ? <Link url={url}>{name}</Link> : <b>{name}</b>} <span class='soft'>{facts}</span>
-      {text !== undefined && <details><summary>Content</summary><p class='passage' dir='auto'>{text}</p></details>}
-      {isKnown && <p><button type='button' data-testid='chat-file-save' aria-label={`Save ${name}`} onClick={() => { saveFile(name, content()) }}>Save</button></p>}
-    </li>
+      {!isFollowing.value && <button type='button' class='to-end' aria-label='To the end' title='To the end' data-testid='chat-to-end' onClick={() => { isFollowing.value = true; toEnd() }}><Icon name='down' /></button>}
+    </div>
   )
 }

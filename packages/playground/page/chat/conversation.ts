@@ -1,66 +1,21 @@
 import { computed, effect, signal } from '@preact/signals'
-import type { ConversationTurn } from '@polyvac/client'
-import { attachmentsOf, type Attachment } from '../protocols/attachments.js'
-import { addDelta, type ChatProtocol, type InputRequest, type Question, type Source, type Turn, type Update } from '../protocols/chat-protocol.js'
+import { addDelta, type ChatProtocol, type InputRequest, type Question, type Turn } from '../protocols/chat-protocol.js'
 import { PROTOCOLS } from '../protocols/protocols.js'
+import { attachmentsOf, type Attachment } from '../protocols/attachments.js'
 import { reasonOf, type Sent } from '../requests/exchange.js'
 import { createPicture } from '../shared/picture.js'
 import { randomId } from '../shared/random-id.js'
+import { answerOf, approvalIn, factsOf, withStep, type Answer } from './answer.js'
+import { keep, MAX_TURNS, readKept } from './kept.js'
 import { changeStored, isKept, readAgain, storedWith } from './stored.js'
 
-const KEY = 'polyvac.chat'
-/** Turns that are kept over a reload, and sent with the next question. */
-const MAX_TURNS = 50
-/** Characters of the turns that are kept over a reload, as JSON: browsers keep about 5 Mi of a tab. */
-export const MAX_STORED_CHARS = 4 * 1024 * 1024
-/** Longer contents of files, in characters, are forgotten with a reload. */
-const MAX_STORED_FILE = 64 * 1024
 /** Characters of the turns that are sent with the next question; services take bodies of 1 MiB. */
 export const MAX_HISTORY_CHARS = 256 * 1024
 /** Time between two copies of the conversation in the storage of the tab. */
 const STORE_MS = 1_000
 
-export interface Answer {
-  readonly question: string
-  readonly vac: string
-  /** Unknown for a turn that the service has kept. */
-  readonly protocol?: ChatProtocol['id'] | undefined
-  readonly text: string
-  readonly state: 'asking' | 'input-required' | 'done' | 'stopped' | 'failed'
-  readonly sources: readonly Source[]
-  readonly files?: readonly Attachment[] | undefined
-  readonly progress?: number | undefined
-  readonly task?: string | undefined
-  readonly cursor?: string | undefined
-  /** The conversation with the VAC that the service keeps; its next question goes to the same one. */
-  readonly conversation?: string | undefined
-  /** The id of a turn before which the service has more. */
-  readonly earlier?: string | undefined
-  /** What the agent asks. A reply has what it replies to until its first update: it may have to be sent again. */
-  readonly input?: InputRequest | undefined
-  readonly signIn?: Update['signIn']
-  readonly problem?: string | undefined
-  /** Earlier answers that were not sent with the question. */
-  readonly unsent?: number | undefined
-  /** The text is only the beginning of the answer. */
-  readonly isCut?: boolean | undefined
-  readonly firstByteMs?: number | undefined
-  readonly totalMs?: number | undefined
-  readonly frames?: number | undefined
-  /** The id of its exchange; a reload forgets exchanges. */
-  readonly exchange?: string | undefined
-}
-
-function read (): Answer[] {
-  try {
-    return (JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Answer[]).map(answer => ({ ...answer, exchange: undefined }))
-  } catch {
-    return []
-  }
-}
-
 /** The conversation of this tab. */
-export const answers = signal<readonly Answer[]>(read())
+export const answers = signal<readonly Answer[]>(readKept())
 /** Whether an answer goes on; the conversation has one at a time. */
 export const isAsking = computed(() => answers.value.at(-1)?.state === 'asking')
 let running: AbortController | undefined
@@ -74,8 +29,6 @@ const picture = createPicture(() => {
   newest = undefined
 })
 let storing: ReturnType<typeof setTimeout> | undefined
-/** The JSON of answers that were stored before; those that do not change are not converted again. */
-const stored = new WeakMap<Answer, string>()
 
 effect(() => { if (answers.value !== undefined) storing ??= setTimeout(store, STORE_MS) })
 addEventListener('pagehide', () => {
@@ -83,29 +36,11 @@ addEventListener('pagehide', () => {
   store()
 })
 
-/** Keeps the newest turns over a reload, as many as the browser takes. */
 function store (): void {
   clearTimeout(storing)
   storing = undefined
-  const kept: string[] = []
-  let left = MAX_STORED_CHARS
-  for (const answer of answers.value.slice(-MAX_TURNS).reverse()) {
-    const text = stored.get(answer) ?? JSON.stringify({ ...answer, files: answer.files?.map(withoutLong) })
-    stored.set(answer, text)
-    left -= text.length
-    if (left < 0) break
-    kept.unshift(text)
-  }
-  try {
-    sessionStorage.setItem(KEY, `[${kept.join(',')}]`)
-  } catch {
-    // more than the browser keeps: a reload starts an empty conversation
-    sessionStorage.removeItem(KEY)
-  }
+  keep(answers.value)
 }
-
-const withoutLong = (file: Attachment): Attachment =>
-  (file.bytes ?? file.text ?? '').length > MAX_STORED_FILE ? { ...file, bytes: undefined, text: undefined } : file
 
 const lastAnswer = (): Answer | undefined => newest ?? answers.value.at(-1)
 const lastProtocol = (): ChatProtocol => PROTOCOLS.find(({ id }) => id === lastAnswer()!.protocol)!
@@ -130,29 +65,33 @@ function historyOf (vac: string): { readonly history: readonly Turn[], readonly 
 export async function openConversation (vac: string, id: string, before?: string): Promise<void> {
   await changeStored(vac, async () => {
     const { turns, has_earlier: hasEarlier } = await storedWith(vac, `read conversation ${id}`).get(id, before)
-    const read = turns.map((turn, index) => ({ ...answerOf(turn), vac, conversation: id, ...index === 0 && hasEarlier && { earlier: turn.id } }))
+    const read = turns.map((turn, index) => ({ ...answerOf(turn, before === undefined && index === turns.length - 1), vac, conversation: id, ...index === 0 && hasEarlier && { earlier: turn.id } }))
     // a question may have been sent meanwhile
     if (!isAsking.value) answers.value = before === undefined ? read : [...read, ...answers.value.map(answer => ({ ...answer, earlier: undefined }))]
   })
 }
 
-const STATES: Readonly<Record<string, Answer['state']>> = { completed: 'done', failed: 'failed', cancelled: 'stopped', input_required: 'input-required' }
-
-function answerOf ({ question, answer: text = '', state, source_documents: sources, files, duration_ms: totalMs, error }: ConversationTurn): Omit<Answer, 'vac'> {
-  const problem = STATES[state] === undefined ? 'The answer is in progress: open the conversation again to read it.' : error?.message
-  return { question, text, state: STATES[state] ?? 'stopped', sources, files: attachmentsOf([{ parts: files }]), totalMs, problem }
+/** What comes with a question. */
+export interface Asking {
+  /** What the question replies to. */
+  readonly reply?: InputRequest | undefined
+  readonly attached?: readonly Attachment[] | undefined
+  /** Of the body of a direct question. */
+  readonly fields?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Asks; `reply` is what the question replies to. */
-export async function ask (vac: string, protocol: ChatProtocol['id'], question: string, reply?: InputRequest): Promise<void> {
+/** Asks. */
+export async function ask (vac: string, protocol: ChatProtocol['id'], question: string, { reply, attached, fields: own }: Asking = {}): Promise<void> {
   const { history, unsent } = historyOf(vac)
   const before = answers.value.findLast(answer => answer.vac === vac && (answer.conversation !== undefined || answer.text !== ''))
   answers.value = [...answers.value.map(answer => reply !== undefined && answer.input === reply ? { ...answer, input: undefined } : answer),
-    { question, vac, protocol, text: '', state: 'asking', sources: [], input: reply }]
+    { question, attached, vac, protocol, text: '', state: 'asking', sources: [], input: reply }]
+  const files = attached?.map(({ name, type, bytes }) => ({ filename: name, media_type: type, bytes }))
+  const fields = { ...own, ...files !== undefined && files.length > 0 && { files } }
   await follow(async signal => {
     const conversation = await isKept(vac, signal) ? (before === undefined ? randomId() : before.conversation) : undefined
     change({ conversation, unsent: reply === undefined && conversation === undefined ? unsent : 0 })
-    return { vac, text: question, reply, ...conversation === undefined ? { history } : { conversation } }
+    return { vac, text: question, reply, fields, ...conversation === undefined ? { history } : { conversation } }
   })
   await readAgain(vac)
 }
@@ -174,18 +113,24 @@ async function follow (prepare: (signal: AbortSignal) => Promise<Omit<Question, 
   try {
     question = await prepare(signal)
     for await (const update of lastProtocol().ask({ ...question, signal, onSent: response => { sent = response } })) {
-      const { text, state, sources, files, task, cursor, conversation, progress } = lastAnswer()!
+      const { text, state, sources, files, steps, task, cursor, conversation, progress, message } = lastAnswer()!
       const added = addDelta(text, update)
+      const asked = update.input === undefined ? added : withQuestion(added, update.input.text)
+      const file = update.step !== undefined && 'file' in update.step ? attachmentsOf([{ parts: [update.step.file] }]) : undefined
       change({
-        text: update.input === undefined ? added : withQuestion(added, update.input.text),
+        text: asked,
+        steps: update.step === undefined ? steps : withStep(steps, update.step),
         isCut: update.isTruncated === true && (added === update.text || question.task !== undefined),
         sources: update.sources ?? sources,
-        files: update.files ?? files,
+        files: update.files ?? (file === undefined ? files : [...files ?? [], ...file]),
         task: update.task ?? task,
         cursor: update.cursor ?? cursor,
         conversation: conversation && (update.conversation ?? conversation),
         progress: update.progress ?? progress,
+        message: update.message ?? message,
         input: update.input,
+        ...update.input !== undefined && { approval: approvalIn(asked) },
+        ...(update.done === true || update.input !== undefined) && factsOf(update.event),
         signIn: update.signIn,
         state: update.input !== undefined ? 'input-required' : update.done === true ? 'done' : state,
         ...figures()

@@ -34,6 +34,18 @@ export async function readAgain (vac: string): Promise<void> {
 /** Adds the next page to the list. */
 export async function readMore ({ vac, heads, cursor }: Stored): Promise<void> { await read(vac, heads, cursor) }
 
+/** Pages that a search reads. */
+const MAX_PAGES = 20
+
+/** Adds the next pages, for a search in the titles. */
+export async function readAll (from: Stored): Promise<void> {
+  if (from.cursor === undefined || isReadingAll) return
+  isReadingAll = true
+  for (let page = 0; page < MAX_PAGES && stored.value.vac === from.vac && stored.value.cursor !== undefined && stored.value.problem === undefined; page++) await readMore(stored.value)
+  isReadingAll = false
+}
+let isReadingAll = false
+
 async function read (vac: string, before: readonly ConversationHead[] = [], cursor?: string): Promise<void> {
   let change: Partial<Stored>
   try {

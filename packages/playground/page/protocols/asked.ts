@@ -35,7 +35,7 @@ export async function * shownUpdates (updates: AsyncIterable<ClientUpdate>): Asy
   try {
     for await (const { event, run, ...update } of updates) {
       for (const [index, artifact] of artifactsOf(event).entries()) files.set(artifact.artifactId ?? index, artifact)
-      yield { ...update, task: run, files: files.size === 0 ? undefined : attachmentsOf([...files.values()]) }
+      yield { ...update, event, task: run, files: files.size === 0 ? undefined : attachmentsOf([...files.values()]) }
     }
   } catch (err) {
     throw (err as { status?: number }).status === 401 ? new Error(`${(err as Error).message}: ${SIGN_IN}`, { cause: err }) : err

@@ -8,7 +8,9 @@ import type { Attachment } from './attachments.js'
 export type { InputRequest, Source, Turn } from '@polyvac/client'
 
 /** What one frame changes in an answer. */
-export interface Update extends Omit<{ [Field in keyof ClientUpdate]?: ClientUpdate[Field] | undefined }, 'run' | 'event' | 'step' | 'message'> {
+export interface Update extends Omit<{ [Field in keyof ClientUpdate]?: ClientUpdate[Field] | undefined }, 'run' | 'event'> {
+  /** The object of the protocol that the update is made of. */
+  readonly event?: Fields | undefined
   readonly files?: readonly Attachment[] | undefined
   /** How to follow the answer again after a reload: the id of its task, or the place in its stream. */
   readonly task?: string | undefined
@@ -30,6 +32,8 @@ export interface Question {
   readonly signal: AbortSignal
   /** The request that `text` replies to. */
   readonly reply?: InputRequest | undefined
+  /** Further fields of the body of a direct question: files, the answer to an approval. */
+  readonly fields?: Readonly<Record<string, unknown>> | undefined
   /** `task` of an answer to follow again instead of asking. */
   readonly task?: string | undefined
   /** Where the answer of the task goes on, where its protocol has such places. */

@@ -40,7 +40,7 @@ const mcpChat = async () => await loadPart(async () => await import('./mcp-chat.
 const path = (route: RouteName, rest = ''): string => `${settings.value.routes[route]}${rest}`
 
 function askDirect (question: Question): AsyncGenerator<Update> {
-  return shownUpdates(direct.ask(clientQuestion(question, 'vac', { protocol: 'direct', label: `ask ${question.vac}` })))
+  return shownUpdates(direct.ask({ ...clientQuestion(question, 'vac', { protocol: 'direct', label: `ask ${question.vac}` }), fields: { citations: true, ...question.fields } }))
 }
 
 function askOpenAi (question: Question): AsyncGenerator<Update> {

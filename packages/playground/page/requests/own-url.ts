@@ -1,5 +1,15 @@
-/** The tests read files of the page without a browser, whose `location` they do not have. */
-export const pageAddress = (): string => (globalThis as unknown as { readonly location: { readonly href: string } }).location.href
+/** The tests read files of the page without a browser: they have only a `location`. */
+interface Browser {
+  readonly document?: { querySelector (selector: string): { readonly src: string } | null }
+  readonly location: { readonly href: string }
+}
+
+/** The folder of the script of the page, to which addresses are relative: the document may be at another one. */
+export function pageAddress (): string {
+  const { document, location } = globalThis as unknown as Browser
+  const script = document?.querySelector('script[src]')?.src
+  return script === undefined ? location.href : new URL('.', script).href
+}
 
 /**
  * An address of this service as a URL. Requests to it get the caller's token, so what the browser makes of the text is

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { send, SIGN_IN, type Sent } from '../requests/exchange.js'
 
-export type RouteName = 'vac' | 'openai' | 'responses' | 'ai_sdk' | 'ag_ui' | 'a2a' | 'card' | 'mcp' | 'gateway' | 'ready' | 'openapi'
+export type RouteName = 'vac' | 'openai' | 'responses' | 'ai_sdk' | 'ag_ui' | 'a2a' | 'card' | 'mcp' | 'gateway' | 'ready' | 'openapi' | 'home'
 
 export interface Settings {
   readonly title: string
@@ -9,6 +9,8 @@ export interface Settings {
   readonly readOnly: boolean
   /** Addresses relative to the page; null where the service does not have them. */
   readonly routes: Readonly<Record<RouteName, string | null>>
+  /** Where a person signs in. */
+  readonly signIn?: string
 }
 
 export interface VacInfo {
@@ -18,16 +20,30 @@ export interface VacInfo {
   readonly model?: string
   readonly agent?: string
   readonly memory?: boolean
+  /** What it takes besides text. */
+  readonly takes?: readonly string[]
 }
 
 export const settings = signal<Settings>({
   title: 'Playground',
   readOnly: true,
-  routes: { vac: null, openai: null, responses: null, ai_sdk: null, ag_ui: null, a2a: null, card: null, mcp: null, gateway: null, ready: null, openapi: null }
+  routes: { vac: null, openai: null, responses: null, ai_sdk: null, ag_ui: null, a2a: null, card: null, mcp: null, gateway: null, ready: null, openapi: null, home: null }
 })
 export const vacs = signal<readonly VacInfo[]>([])
+/** Whether settings and VACs were read, or why they could not be. */
+export const isLoaded = signal(false)
 /** Why the page cannot ask, for people. */
 export const problem = signal('')
+/** Whether the caller has to sign in, or to enter another token. */
+export const isRefused = signal(false)
+/** What the index of the service has of its VACs, by their names. */
+interface Home {
+  /** Questions to begin with. */
+  readonly questions?: Readonly<Record<string, readonly string[]>>
+  /** Which files of their folders are left out, in words. */
+  readonly left_out?: Readonly<Record<string, readonly string[]>>
+}
+export const home = signal<Home>({})
 
 /** Reads the settings of the page and the VACs. */
 export async function loadSettings (): Promise<void> {
@@ -37,10 +53,22 @@ export async function loadSettings (): Promise<void> {
     document.title = settings.value.title
     const { vac } = settings.value.routes
     if (vac === null) return
-    vacs.value = (await bodyOf(await send({ protocol: 'direct', label: 'list VACs', path: vac, as: 'json' }))).vacs as VacInfo[] | undefined ?? []
+    const sent = await send({ protocol: 'direct', label: 'list VACs', path: vac, as: 'json' })
+    isRefused.value = sent.exchange.status === 401
+    vacs.value = (await bodyOf(sent)).vacs as VacInfo[] | undefined ?? []
+    await loadHome()
   } catch (err) {
     problem.value = `The page cannot ask: ${(err as Error).message}`
+  } finally {
+    isLoaded.value = true
   }
+}
+
+/** The page works without it. */
+async function loadHome (): Promise<void> {
+  const { home: path } = settings.value.routes
+  if (path === null || path === undefined) return
+  home.value = await bodyOf(await send({ protocol: 'http', label: 'index of the service', path, as: 'json' })).catch(() => ({}))
 }
 
 /** The body of a response. @throws Error with the text of the service, or of what is before it, where that refuses */

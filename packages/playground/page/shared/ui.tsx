@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { Icon } from './icons.js'
 
 /** Copies a text; the button shows for a moment that it did. */
-export function CopyButton ({ text, label, testId }: { text: () => string, label: string, testId: string }): JSX.Element {
+export function CopyButton ({ text, label, testId, icon }: { text: () => string, label: string, testId: string, icon?: 'copy' }): JSX.Element {
   const state = useSignal('ready')
   const copy = async (): Promise<void> => {
     try {
@@ -14,9 +15,10 @@ export function CopyButton ({ text, label, testId }: { text: () => string, label
     }
     setTimeout(() => { state.value = 'ready' }, 1500)
   }
+  const shown = state.value === 'ready' ? label : state.value === 'copied' ? 'Copied' : 'Not allowed'
   return (
-    <button type='button' data-testid={testId} data-state={state} onClick={() => { copy() }}>
-      {state.value === 'ready' ? label : state.value === 'copied' ? 'Copied' : 'Not allowed'}
+    <button type='button' class={icon === undefined ? undefined : 'quiet'} data-testid={testId} data-state={state} aria-label={icon === undefined ? undefined : shown} title={icon === undefined ? undefined : shown} onClick={() => { copy() }}>
+      {icon === undefined ? shown : <Icon name={state.value === 'copied' ? 'done' : state.value === 'failed' ? 'failed' : icon} />}
     </button>
   )
 }

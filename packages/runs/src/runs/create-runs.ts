@@ -13,7 +13,7 @@ import { keptFiles } from '../conversation/messages.js'
 import { Turn, type TurnMetadata } from '../conversation/turn.js'
 import { ConversationsNotKeptError, IdempotencyKeyReusedError, NoSuchRunError, RunInProgressError, RunNotWaitingError, RunsOptionsError } from '../errors.js'
 import { runItems } from './run-items.js'
-import { ownerOfRuns, runsOwner } from '../run-owner.js'
+import { isOwnerOfRuns, ownerOfRuns, runsOwner } from '../run-owner.js'
 import { taskStatesOf } from '../run-states.js'
 import { viewRun } from './run-view.js'
 import type { RunInput, RunMetadata } from './run-input.js'
@@ -237,8 +237,17 @@ class StoredRuns implements OwnRuns {
     return ofVac(vac, await this.#callers.head(principal, id))
   }
 
+  /** The owner of a run that the caller does not own, and reads as an administrator; undefined for any other. */
+  async #otherOwner ({ isAdmin, readsAll }: RunCaller, id: string): Promise<string | undefined> {
+    const owner = readsAll === true && isAdmin ? await this.#tasks.ownerOf?.(id) : undefined
+    return owner !== undefined && isOwnerOfRuns(owner) ? owner : undefined
+  }
+
   async get (caller: RunCaller, vac: string | undefined, id: string): Promise<Run> {
-    const task = ofVac(vac, await this.#callers.get(caller.principal, id))
+    const own = await this.#callers.get(caller.principal, id)
+    const other = own === undefined ? await this.#otherOwner(caller, id) : undefined
+    if (other !== undefined) return viewRun(ofVac(vac, await this.#tasks.get(other, id) ?? undefined))
+    const task = ofVac(vac, own)
     noteReader(this.#tasks, task)()
     return viewRun(task)
   }
@@ -281,8 +290,11 @@ class StoredRuns implements OwnRuns {
   }
 
   async * follow (caller: RunCaller, vac: string | undefined, id: string, after: number, signal: AbortSignalLike, reading: RunReading = {}): AsyncGenerator<RunItem, void> {
-    const task = await this.#find(caller, vac, id)
-    const leave = noteReader(this.#tasks, task)
+    const own = await this.#callers.head(caller.principal, id)
+    const other = own === undefined ? await this.#otherOwner(caller, id) : undefined
+    const task = ofVac(vac, other === undefined ? own : await this.#tasks.head(other, id) ?? undefined)
+    // the reading of an administrator does not keep it alive
+    const leave = other === undefined ? noteReader(this.#tasks, task) : () => {}
     try {
       for await (const item of runItems(this.#tasks, task, { ...reading, after, signal, view: this.#viewOf(caller, task) })) {
         // a reader that is slow with the end has not got it yet

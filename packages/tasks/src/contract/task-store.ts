@@ -11,9 +11,9 @@ import type { TaskEvent, TaskHead, TaskMessage, TaskRecord, TaskState, TaskUpdat
 export interface LastRead { readonly at: number, readonly agoMs: number }
 
 /**
- * A store of tasks. `owner` is the first argument of every method for one task: a task of another owner is handled like
- * one that does not exist. Every write is durable when its promise resolves, and fails with TASK_STORE_UNAVAILABLE
- * (503) where it cannot be. All times are milliseconds since 1970, all durations milliseconds.
+ * A store of tasks. `owner` is the first argument of every method for one task but `ownerOf`: a task of another owner
+ * is handled like one that does not exist. Every write is durable when its promise resolves, and fails with
+ * TASK_STORE_UNAVAILABLE (503) where it cannot be. All times are milliseconds since 1970, all durations milliseconds.
  */
 export interface TaskStore {
   /** Creates or migrates the tables. May be called twice. */
@@ -40,6 +40,8 @@ export interface TaskStore {
   get (owner: string, id: string): Promise<TaskRecord | null>
   /** The same without what was said, which may be large: it reads two rows. */
   head (owner: string, id: string): Promise<TaskHead | null>
+  /** The owner of a task, for administrators; undefined for an unknown one. Without it they read only theirs. */
+  ownerOf? (id: string): Promise<string | undefined>
   /** Newest status first; fewer than `limit` where they are large. TASK_INVALID_CURSOR (400) for an invalid cursor. */
   list (owner: string, query?: TaskQuery): Promise<TaskPage>
   /** `canceled`: by this call. `terminal`: the task had ended before, perhaps canceled; see the state of `task`. */

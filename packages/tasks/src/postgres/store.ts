@@ -299,6 +299,8 @@ class PostgresTaskStore implements TaskStore {
 
   async head (owner: string, id: string): Promise<TaskHead | null> { return await this.#now.tasks.head(owner, id) }
 
+  async ownerOf (id: string): Promise<string | undefined> { return await this.#now.tasks.ownerOf(id) || undefined }
+
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
     const { pages } = this.#now
     const prepared = prepareQuery(query)

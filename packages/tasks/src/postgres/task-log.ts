@@ -63,6 +63,11 @@ export class TaskLog {
     return isName(id) ? headOf((await this.#connection.run<HeadRow>(this.#sql.head, [owner, id]))[0]) : null
   }
 
+  /** '' for a task that is being deleted. */
+  async ownerOf (id: string): Promise<string | undefined> {
+    return isName(id) ? (await this.#connection.run<{ owner: string }>(this.#sql.ownerOf, [id]))[0]?.owner : undefined
+  }
+
   /** A row that no other transaction changes before this one ends. */
   async lock (session: Session, owner: string, id: string): Promise<TaskRow | undefined> {
     if (!isName(id)) return undefined

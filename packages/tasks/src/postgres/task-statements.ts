@@ -73,6 +73,7 @@ export function statements (connection: Connection) {
   return {
     row: `SELECT ${ROW} FROM ${task} t`,
     head: `SELECT ${ROW}, o.metadata FROM ${task} t JOIN ${origin} o ON o.task = t.key WHERE t.owner = $1 AND t.id = $2`,
+    ownerOf: `SELECT owner FROM ${task} WHERE id = $1`,
     places: `SELECT i.i::int AS i, t.id, t.seq AS last, left(e.data, ${HEAD_CHARS}) AS head FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY i(key, seq, i)
       JOIN ${task} t ON t.key = i.key LEFT JOIN ${event} e ON e.task = i.key AND e.seq = i.seq`,
     // the driver parses a list slowly: a large log is read in pages

@@ -259,6 +259,8 @@ class SqliteTaskStore implements TaskStore {
 
   async head (owner: string, id: string): Promise<TaskHead | null> { return this.#now.tasks.head(owner, id) }
 
+  async ownerOf (id: string): Promise<string | undefined> { return this.#now.tasks.ownerOf(id) || undefined }
+
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
     const { tasks, pages } = this.#now
     const prepared = prepareQuery(query)

@@ -64,6 +64,8 @@ export class TaskLog {
   head (owner: string, id: string): TaskHead | null { return headOf(this.#sql.head.get<HeadRow>(owner, id)) }
   findKey (key: number): TaskRow | undefined { return this.#sql.findKey.get<TaskRow>(key) }
   findIdempotent (owner: string, idem: string): TaskRow | undefined { return this.#sql.findIdempotent.get<TaskRow>(owner, idem) }
+  /** '' for a task that is being deleted. */
+  ownerOf (id: string): string | undefined { return this.#sql.ownerOf.get<{ owner: string }>(id)?.owner }
   idTaken (id: string): boolean { return this.#sql.idTaken.get(id) !== undefined }
 
   backlog (): Backlog[] { return this.#sql.backlog.all<Backlog>() }

@@ -29,6 +29,7 @@ export function prepareStatements (database: SqliteDatabase) {
     head: database.prepare(`SELECT ${ROW}, (SELECT metadata FROM origin WHERE task = key) AS metadata FROM task WHERE owner = ? AND id = ?`),
     findKey: database.prepare(`SELECT ${ROW} FROM task WHERE key = ? AND owner <> ''`),
     findIdempotent: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND idem = ?`),
+    ownerOf: database.prepare('SELECT owner FROM task WHERE id = ?'),
     idTaken: database.prepare('SELECT 1 FROM task WHERE id = ?'),
     bytes: database.prepare('SELECT bytes FROM task WHERE key = ?'),
     page: database.prepare('SELECT seq, data FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?'),

@@ -23,6 +23,7 @@ export function callerRuns (served: Served, request: FastifyRequest): CallerRuns
   return {
     list: async query => await runs.list(caller, query),
     get: async (vac, id) => await runs.get(caller, vac, id),
+    read: async (vac, id) => await runs.get({ ...caller, readsAll: true }, vac, id),
     async find (vac, id) {
       try {
         return await runs.get(caller, vac, id)

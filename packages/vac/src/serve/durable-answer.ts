@@ -91,12 +91,12 @@ async function wholeBody (items: AsyncIterable<RunItem>, { toBody, add }: WholeF
 }
 
 /** Sends a run from a cursor on. */
-export async function followRun (served: Served, request: FastifyRequest, reply: FastifyReply, { vac, id, after, turn, format }: Followed): Promise<void> {
+export async function followRun (served: Served, request: FastifyRequest, reply: FastifyReply, { vac, id, after, turn, readsAll, format }: Followed): Promise<void> {
   const runs: Runs = requireRuns(served)
   const { signal, end } = served.streams.begin(reply)
   try {
     const { isExact, isLatest } = format
-    const items = runs.follow(callerOf(served, request), vac?.name, id, after, signal, turn === undefined ? undefined : { turn, isExact, isLatest })
+    const items = runs.follow({ ...callerOf(served, request), readsAll }, vac?.name, id, after, signal, turn === undefined ? undefined : { turn, isExact, isLatest })
     await sendItems(served, request, reply, { run: id, items, format, signal, hasCursor: turn === undefined })
   } finally {
     end()

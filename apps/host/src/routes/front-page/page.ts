@@ -18,7 +18,7 @@ export interface Home {
   readonly question: string
 }
 
-const PLAYGROUND = '@polyvac/playground'
+export const PLAYGROUND = '@polyvac/playground'
 
 /** Most VACs that the page lists; GET /vac lists all. */
 const MAX_VACS = 20
@@ -44,7 +44,6 @@ export function homePage ({ url, version, vacs, leftOutOf, protocols, question }
 <title>Polyvac</title>
 <style>${new Html(STYLE)}</style>
 <h1>Polyvac</h1>
-${protocols.includes(PLAYGROUND) ? html`<p><a href="${url}/playground/">Ask in the playground</a></p>` : ''}
 ${vacs.length === 0 ? html`<p>This service is a gateway to MCP servers: it has no VAC.</p>` : list(vacs, leftOutOf)}
 <h2>Call it from a program</h2>
 <pre>${commands(url, vacs[0]?.name, protocols, question).join('\n')}</pre>

@@ -3,8 +3,9 @@ import { authenticateCallers, vacsFor, type PrincipalOf } from '@polyvac/core/pl
 import type { FolderMemory } from '@polyvac/documents'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { HostOptions } from '../../host-options.js'
-import { exampleQuestion } from '../../example-question.js'
-import { homePage, links, POLICY, type Home } from './page.js'
+import { exampleQuestion, exampleQuestions } from '../../example-question.js'
+import { loadPlugin } from '../../protocols.js'
+import { homePage, links, PLAYGROUND, POLICY, type Home } from './page.js'
 
 export interface HomeParts {
   readonly vacs: Vacs
@@ -16,19 +17,42 @@ export interface HomeParts {
   readonly authenticate: HostOptions['authenticate']
 }
 
-/** GET /: a page for browsers, and for other clients a JSON index. */
+/** Most VACs whose example questions and left out files are in the index. */
+const MAX_VACS = 20
+
+/** GET /: for browsers the chat, or a page without it where the playground is off; for other clients a JSON index. */
 export async function registerHome (app: FastifyInstance, parts: HomeParts): Promise<void> {
   await app.register(async scope => {
+    // the document has nothing of the service; its chat asks for a token where the routes refuse its caller
+    scope.addHook('onRequest', async (request, reply) => {
+      if (request.method !== 'GET' && request.method !== 'HEAD') return
+      if (!isBrowser(request) || !parts.protocols().includes(PLAYGROUND)) return
+      const { sendPage } = await loadPlugin(PLAYGROUND) as unknown as typeof import('@polyvac/playground')
+      return await sendPage(request, reply, 'playground/')
+    })
     const principalOf = authenticateCallers(scope, parts.authenticate)
     scope.get('/', { schema: { hide: true } }, async (request, reply) => {
       reply.header('vary', 'accept').header('cache-control', 'no-store')
       const home = await homeOf(request, parts, principalOf)
-      if (/\btext\/html\b/.test(request.headers.accept ?? '')) return await sendPage(reply, home)
+      if (isBrowser(request)) return await sendHome(reply, home)
       const { url, version, vacs, protocols } = home
       const names = vacs.map(({ name }) => name)
-      return { name: 'polyvac', version, vacs: names, links: links(url, protocols).map(([path]) => url + path) }
+      const shown = names.slice(0, MAX_VACS)
+      const examples = shown.map(async name => [name, await exampleQuestions(parts.foldersOf(name))] as const)
+      return {
+        name: 'polyvac',
+        version,
+        vacs: names,
+        links: links(url, protocols).map(([path]) => url + path),
+        questions: withoutEmpty(await Promise.all(examples)),
+        left_out: withoutEmpty(shown.map(name => [name, home.leftOutOf(name)]))
+      }
     })
   })
+}
+
+function withoutEmpty (texts: ReadonlyArray<readonly [vac: string, texts: readonly string[]]>): Record<string, readonly string[]> {
+  return Object.fromEntries(texts.filter(([, list]) => list.length > 0))
 }
 
 async function homeOf (request: FastifyRequest, { vacs, version, protocols, publicUrl, foldersOf }: HomeParts, principalOf: PrincipalOf): Promise<Home> {
@@ -41,7 +65,9 @@ function leftOutTexts (folders: readonly FolderMemory[] = []): string[] {
   return folders.map(folder => folder.leftOut()).filter(({ files }) => files > 0).map(({ text }) => text)
 }
 
-async function sendPage (reply: FastifyReply, home: Home): Promise<FastifyReply> {
+const isBrowser = ({ headers }: FastifyRequest): boolean => /\btext\/html\b/.test(headers.accept ?? '')
+
+async function sendHome (reply: FastifyReply, home: Home): Promise<FastifyReply> {
   return await reply.headers({
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': POLICY,

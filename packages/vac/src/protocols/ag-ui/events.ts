@@ -79,6 +79,7 @@ export class AnswerEvents {
       const content = state === 'failed' ? { error: error ?? null } : output ?? null
       return [{ type: 'TOOL_CALL_RESULT', messageId: `${toolCallId}:result`, toolCallId, content: typeof content === 'string' ? content : JSON.stringify(content), role: 'tool', metadata: { state, ...ms !== undefined && { duration_ms: ms } } }]
     },
+    span: () => [],
     reasoning: ({ reasoning }) => this.#think(reasoning),
     source: ({ source }) => [{ type: 'CUSTOM', name: 'source', value: source }],
     data: ({ data }) => [{ type: 'CUSTOM', name: 'data', value: data }],

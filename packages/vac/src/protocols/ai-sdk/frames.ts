@@ -149,6 +149,7 @@ export class MessageWriter {
     },
     reasoning: ({ reasoning }) => this.#add('reasoning', reasoning),
     source: () => '',
+    span: () => '',
     data: ({ data: { type, value } }) => this.#step({ type: `data-${type}`, data: value ?? null }),
     file: ({ file: { name: filename, ...file } }) => this.#step(...fileFrames({ filename, ...file })),
     answer: answer => this.#finish(answer)

@@ -17,6 +17,7 @@ export function textFormat (): StreamFormat {
     progress: nothing,
     tool_call: nothing,
     tool_result: nothing,
+    span: nothing,
     reasoning: nothing,
     source: nothing,
     data: nothing,

@@ -1,6 +1,7 @@
 import { Answer, Step } from '@polyvac/core'
 import { RUN_STATES, STEPS } from '@polyvac/core/protocol'
 import { Type, type Static } from '@sinclair/typebox'
+import { SourceAddress } from './citations.js'
 
 const MAX_ID = 256
 const MAX_IMPORTED_TURNS = 1_000
@@ -32,6 +33,7 @@ export const Turn = Type.Object({
   question: Type.String(),
   answer: Type.Optional(Type.String({ description: 'absent while there is none, and where it failed or was cancelled' })),
   source_documents: Sources,
+  citations: Type.Optional(Type.Array(SourceAddress, { description: 'of the sources that have an address' })),
   metadata: Metadata,
   steps: Type.Array(Step),
   files: Type.Array(TurnFile, { description: 'of the question, then of the answer; one that is too large is named only' }),

@@ -2,6 +2,7 @@ import { ErrorBody, type Conversation as StoredConversation, type ConversationEx
 import { InvalidRequestError } from '@polyvac/core/protocol'
 import { Type, type Static } from '@sinclair/typebox'
 import { readRoute, VectorName } from '../../protocol.js'
+import { addressesOf } from './citations.js'
 import {
   Conversation, ConversationHead, ConversationImport, ConversationList, ConversationListQuery, ConversationParams, ConversationQuery, ConversationTitle, type Turn
 } from './conversation-schemas.js'
@@ -55,7 +56,12 @@ export const conversationRoutes = [
       querystring: ConversationQuery,
       response: { 200: Conversation, ...failures }
     },
-    read: async ({ vac, conversations, params, query }) => viewConversation(await conversations.get(vac(params.vector_name).name, params.conversation_id, query.before))
+    async read ({ vac, cite, conversations, params, query }) {
+      const of = vac(params.vector_name)
+      const { turns, ...conversation } = viewConversation(await conversations.get(of.name, params.conversation_id, query.before))
+      const cited = turns.map(turn => ({ ...turn, citations: addressesOf(cite, of, { answer: '', source_documents: turn.source_documents }) }))
+      return { ...conversation, turns: cited.map(({ citations, ...turn }) => citations.length === 0 ? turn : { ...turn, citations }) }
+    }
   }),
 
   readRoute({

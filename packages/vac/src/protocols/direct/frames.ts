@@ -19,7 +19,7 @@ function toEvent (chunk: Chunk, seq?: number): Text {
 
 /** The same text for each kind of step. */
 function forSteps (encode: (step: Step) => Text): Omit<ByKind<Text>, 'text' | 'progress' | 'answer'> {
-  return { tool_call: encode, tool_result: encode, reasoning: encode, source: encode, data: encode, file: encode }
+  return { tool_call: encode, tool_result: encode, span: encode, reasoning: encode, source: encode, data: encode, file: encode }
 }
 
 // a named event does not reach the onmessage handler of clients that expect chunks

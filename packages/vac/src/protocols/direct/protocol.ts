@@ -3,6 +3,7 @@ import { InvalidRequestError, MemorySearchResult, takeSteps, vacInfo, type Memor
 import {
   acceptedType, askRoute, EVENT_STREAM, readRoute, searchRoute, VectorName, type Asked, type ChatProtocol, type ChatRequest, type StreamFormat, type WholeFormat
 } from '../../protocol.js'
+import { takeCitations, withCitations } from './citations.js'
 import { bareTextFrames, eventFrames, lineFrames, textFrames } from './frames.js'
 import { conversationRoutes } from './conversations.js'
 import { backgroundOf, runRoutes } from './runs.js'
@@ -58,9 +59,11 @@ const routes = [
       body: VacQuery,
       response: { 200: Answer, 202: RunStarted, '4xx': ErrorBody, '5xx': ErrorBody }
     },
-    ask ({ vac, body: { user_input: question, chat_history: history, background, ...extra }, params, headers }) {
+    ask ({ vac, cite, body: { user_input: question, chat_history: history, background, ...extra }, params, headers }) {
       const { vector_name: name } = params
-      return toAsked(vac(name), question, history, extra, undefined, WHOLE, backgroundOf(name, background, headers))
+      const isCited = takeCitations(extra)
+      const asked = toAsked(vac(name), question, history, extra, undefined, WHOLE, backgroundOf(name, background, headers))
+      return isCited ? withCitations(asked, cite) : asked
     }
   }),
 
@@ -69,7 +72,7 @@ const routes = [
     path: '/streaming/:vector_name',
     streams: 'text',
     schema: { ...streamSchema, operationId: 'streamVac', summary: 'Ask a VAC, answer as a stream in the form that Accept names' },
-    ask: ({ vac, body, params, headers }) => toStream(vac(params.vector_name), body, headers, acceptedType(headers.accept, FORMS))
+    ask: request => toStream(request, acceptedType(request.headers.accept, FORMS))
   }),
 
   askRoute({
@@ -77,7 +80,7 @@ const routes = [
     path: '/streaming/:vector_name/sse',
     streams: 'events',
     schema: { ...streamSchema, operationId: 'streamVacEvents', summary: 'Ask a VAC, answer as server-sent events' },
-    ask: ({ vac, body, params, headers }) => toStream(vac(params.vector_name), body, headers, EVENT_STREAM)
+    ask: request => toStream(request, EVENT_STREAM)
   }),
 
   searchRoute({
@@ -99,11 +102,16 @@ const routes = [
   ...sourceRoutes
 ]
 
+type StreamRequest = ChatRequest<typeof streamSchema & { readonly operationId: string, readonly summary: string }>
+
 /** A question whose answer is streamed as a media type; undefined for text. */
-function toStream (vac: Vac, body: VacStreamQuery, headers: ChatRequest['headers'], type: string | undefined): Asked {
+function toStream ({ vac, cite, body, params, headers }: StreamRequest, type: string | undefined): Asked {
   const { user_input: question, chat_history: history, stream_wait_time: wait, stream_timeout: timeout, stream_only: only, background, ...extra } = body
   const timeoutMs = timeout === undefined ? undefined : timeout * 1000
-  return toAsked(vac, question, history, extra, timeoutMs, formatOf(type, wait, only), backgroundOf(vac.name, background, headers))
+  const isCited = takeCitations(extra)
+  const named = vac(params.vector_name)
+  const asked = toAsked(named, question, history, extra, timeoutMs, formatOf(type, wait, only), backgroundOf(named.name, background, headers))
+  return isCited ? withCitations(asked, cite) : asked
 }
 
 function toInput ({ threshold, ...input }: SearchBody): MemorySearchInput {

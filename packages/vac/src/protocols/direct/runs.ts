@@ -25,7 +25,7 @@ export const runRoutes = [
     method: 'GET',
     path: '/:vector_name/runs/:run_id',
     schema: { operationId: 'getRun', summary: 'Read a run', tags, params: RunParams, response: { 200: RunView, ...failures } },
-    read: async ({ vac, runs, params }) => viewRun(await runs.get(vac(params.vector_name).name, params.run_id))
+    read: async ({ vac, runs, params }) => viewRun(await runs.read(vac(params.vector_name).name, params.run_id))
   }),
 
   followRoute({
@@ -47,6 +47,7 @@ export const runRoutes = [
       vac: vac(params.vector_name),
       id: params.run_id,
       after: cursorOf(headers) ?? query.after ?? 0,
+      readsAll: true,
       format: acceptedType(headers.accept, [EVENT_STREAM, lineFrames.type]) === lineFrames.type ? lineFrames : events
     })
   }),

@@ -11,6 +11,7 @@ export const VacQuery = Type.Object({
   conversation_id: Type.Optional(Type.Union([ConversationId, Type.Null()])),
   approval: Type.Optional(ApprovalData),
   store: Type.Optional(Type.Unknown({ description: '`false` leaves the question and its answer out of the conversation; any other value goes to the interpreter' })),
+  citations: Type.Optional(Type.Unknown({ description: '`true` asks for the addresses of the sources; any other value goes to the interpreter' })),
   steps: Type.Optional(Type.Unknown({ description: '`true` asks for the steps of the answer; any other value goes to the interpreter' }))
 }, { $id: 'VacQuery', title: 'VacQuery', additionalProperties: true })
 export type VacQuery = Static<typeof VacQuery>

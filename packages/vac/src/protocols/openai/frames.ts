@@ -113,6 +113,7 @@ export class Completion {
       progress: nothing,
       tool_call: nothing,
       tool_result: nothing,
+      span: nothing,
       source: nothing,
       data: nothing,
       file: nothing,

@@ -120,6 +120,7 @@ export class ResponseWriter {
       this.#summary(`${this.#names.get(id) ?? 'A tool'} ${state === 'failed' ? 'failed' : 'is done'}${ms === undefined ? '' : ` after ${Math.round(ms)} ms`}`),
     reasoning: ({ reasoning }) => this.#think(reasoning),
     source: nothing,
+    span: nothing,
     data: nothing,
     file: nothing,
     answer: answer => this.#finish(answer)

@@ -1,0 +1,118 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useId, useMemo } from 'preact/hooks'
+import { isWeb } from '../shared/address.js'
+import { focusOn } from '../shared/focus.js'
+import { IconButton } from '../shared/icons.js'
+import { CopyButton, duration, Link } from '../shared/ui.js'
+import { askAgain } from './again.js'
+import type { Answer } from './answer.js'
+import { isAsking } from './conversation.js'
+import { Files } from './files.js'
+import { Citing, Markdown } from './markdown.js'
+import { Reply } from './reply.js'
+import { Sources, useCite } from './sources.js'
+import { isCalling, Steps } from './steps.js'
+
+interface AnswerItemProps {
+  readonly answer: Answer
+  readonly isLast: boolean
+  /** For the answer of a question that is asked again. */
+  readonly protocol: NonNullable<Answer['protocol']>
+}
+
+/** An answer that does not change is not rendered again. */
+export const AnswerItem = ({ answer, isLast, protocol }: AnswerItemProps): JSX.Element =>
+  useMemo(() => <Item answer={answer} isLast={isLast} protocol={protocol} />, [answer, isLast, protocol])
+
+function Item ({ answer, isLast, protocol }: AnswerItemProps): JSX.Element {
+  const { text, state, steps = [], files = [], signIn, problem, unsent = 0, isCut, approval } = answer
+  const id = `source${useId()}`
+  const cite = useCite(answer, id)
+  // the card of an approval shows what its question has
+  const asked = approval === undefined ? -1 : text.lastIndexOf('May the ')
+  const shown = asked === -1 ? text : text.slice(0, asked)
+  return (
+    <li class='turn'>
+      <QuestionItem answer={answer} isLast={isLast} protocol={protocol} />
+      <div class='answer' data-testid='chat-answer' data-state={state} aria-busy={state === 'asking'}>
+        {steps.length > 0 && <Steps steps={steps} isAsking={state === 'asking'} hasText={text !== ''} />}
+        <Citing.Provider value={cite}><Markdown text={shown} /></Citing.Provider>
+        {state === 'asking' && text === '' && !isCalling(steps) && <Waiting answer={answer} />}
+        {isCut === true && <p class='notice warning' data-testid='chat-cut'>Only the beginning was sent.</p>}
+        {unsent > 0 && <p class='notice warning' data-testid='chat-unsent'>Earlier answers too long to send: {unsent}.</p>}
+        {signIn !== undefined && state === 'asking' && (
+          <p class='notice warning' data-testid='chat-sign-in'>
+            The agent waits for a sign-in. {!text.includes(signIn.text) && `${signIn.text} `}{signIn.url !== undefined && isWeb(signIn.url) && <><Link url={signIn.url}>{signIn.url}</Link> </>}
+            The answer goes on after it.
+          </p>
+        )}
+        {problem !== undefined && <p class='notice error' role='alert' data-testid='chat-problem'>{problem}</p>}
+        <Reply answer={answer} />
+      </div>
+      <Sources answer={answer} id={id} />
+      <Files files={files} label='Files and data' />
+      {state !== 'asking' && (
+        <div class='actions'>
+          {text !== '' && <CopyButton text={() => shown} label='Copy' testId='chat-copy' icon='copy' />}
+          {isLast && <IconButton icon='again' label='Ask again' testId='chat-again' disabled={isAsking.value} onClick={() => askAgain(answer, answer.question, protocol)} />}
+          <Figures answer={answer} />
+        </div>
+      )}
+    </li>
+  )
+}
+
+function Waiting ({ answer: { progress, message } }: { readonly answer: Answer }): JSX.Element {
+  return (
+    <p class='waiting' role='status' data-testid='chat-waiting'>
+      <span class='spinner' /> {message ?? 'Thinking'}{progress === undefined || progress === 0 ? '' : ` ${Math.round(progress * 100)} %`}
+    </p>
+  )
+}
+
+/** Time and tokens. */
+function Figures ({ answer: { state, totalMs, usage } }: { readonly answer: Answer }): JSX.Element {
+  const facts = [
+    ...state === 'stopped' || state === 'failed' ? [state] : [],
+    ...totalMs === undefined ? [] : [duration(totalMs)],
+    ...usage === undefined ? [] : [`${(usage.prompt_tokens + usage.completion_tokens).toLocaleString()} tokens`]
+  ]
+  const title = usage === undefined ? undefined : `${usage.prompt_tokens} in, ${usage.completion_tokens} out`
+  return <span class='soft' dir='ltr' data-testid='chat-figures' title={title}>{facts.join(' · ')}</span>
+}
+
+/** The question, and the field in which it is changed. */
+function QuestionItem ({ answer, isLast, protocol }: AnswerItemProps): JSX.Element {
+  const isEdited = useSignal(false)
+  const { question, attached = [] } = answer
+  if (isEdited.value) {
+    return (
+      <form
+        class='edit' onSubmit={event => {
+          event.preventDefault()
+          const text = (event.currentTarget.elements.namedItem('edited') as HTMLTextAreaElement).value.trim()
+          if (text === '') return
+          isEdited.value = false
+          askAgain(answer, text, protocol)
+        }}
+      >
+        <textarea name='edited' rows={2} dir='auto' required aria-label='Edited question' data-testid='chat-edited' defaultValue={question} ref={focusOn} />
+        <div class='line'>
+          <button class='main' data-testid='chat-edited-send' disabled={isAsking}>Ask</button>
+          <button type='button' data-testid='chat-edited-cancel' onClick={() => { isEdited.value = false }}>Cancel</button>
+          {!isLast && <span class='soft'>The later turns are dropped.</span>}
+        </div>
+      </form>
+    )
+  }
+  return (
+    <div class='asked'>
+      <IconButton icon='edit' label='Edit the question' testId='chat-edit' disabled={isAsking.value} onClick={() => { isEdited.value = true }} />
+      <div class='question-box'>
+        <Files files={attached} label='Files of the question' />
+        <p class='question' dir='auto'>{question}</p>
+      </div>
+    </div>
+  )
+}
