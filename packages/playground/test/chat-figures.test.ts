@@ -181,3 +181,21 @@ test('a reader chooses light or dark colours, which this browser keeps', options
   await page.getByTestId('scheme-system').press('Space')
   t.equal(await isDark(), true)
 })
+
+test('without rights the page goes to the sign-in once, and then shows it next to the field for a token', options, async t => {
+  const { page: url } = await startApp(t, async question => question, {
+    plugin: { signIn: '../login' },
+    before (app) {
+      app.get('/login', async (_request, reply) => await reply.type('text/html').send('<!doctype html><title>Sign in</title><link rel="icon" href="data:,">'))
+      app.addHook('onRequest', async (request, reply) => {
+        if (request.url.startsWith('/vac')) return await reply.code(401).send({ error: { code: 'UNAUTHENTICATED', message: 'sign in' } })
+      })
+    }
+  })
+  const page = await openPage(t, url, { allow: [/401/] })
+  await page.waitForURL('**/login')
+  await page.goto(url)
+  await page.getByTestId('sign-in-link').waitFor()
+  t.equal(await page.getByTestId('sign-in-link').getAttribute('href'), new URL('/login', url).href)
+  await page.getByTestId('token').waitFor()
+})
