@@ -1,25 +1,20 @@
+import type { Vac } from '@polyvac/core'
 import type { FolderMemory } from '@polyvac/documents'
 
-/** For agents without documents. */
+/** For agents without documents. Folders introduce themselves. */
 const NEUTRAL = 'What can you do?'
 /** Questions of a first screen. */
 const MAX_EXAMPLES = 3
 
-/** The question in commands to paste: one that the folders of a VAC answer, otherwise one that suits any agent. */
-export async function exampleQuestion (folders: readonly Pick<FolderMemory, 'exampleQuestion'>[] = []): Promise<string> {
-  for (const folder of folders) {
-    // an example must not cost the page
-    const question = await folder.exampleQuestion().catch(() => undefined)
-    if (question !== undefined) return question
-  }
-  return NEUTRAL
-}
-
-/** Questions that the folders of a VAC answer, for its first screen; the neutral one for an agent without folders. */
-export async function exampleQuestions (folders: readonly Pick<FolderMemory, 'exampleQuestions'>[] = []): Promise<readonly string[]> {
-  if (folders.length === 0) return [NEUTRAL]
-  const found = await Promise.all(folders.map(async folder => await folder.exampleQuestions().catch(() => [])))
-  return [...new Set(found.flat())].slice(0, MAX_EXAMPLES)
+/**
+ * Questions that a VAC answers: of its entry, otherwise of its folders, otherwise one that suits any agent. Commands to
+ * paste have the first.
+ */
+export async function exampleQuestions (vac: Vac | undefined, folders: readonly Pick<FolderMemory, 'exampleQuestions'>[] = []): Promise<readonly [string, ...string[]]> {
+  // an example must not cost the page
+  const ofFolders = async (): Promise<readonly string[]> => (await Promise.all(folders.map(async folder => await folder.exampleQuestions().catch(() => [])))).flat()
+  const [first = NEUTRAL, ...others] = new Set(vac?.config.examples ?? await ofFolders())
+  return [first, ...others.slice(0, MAX_EXAMPLES - 1)]
 }
 
 /** The body of a question as a word of a shell, in single quotes. */

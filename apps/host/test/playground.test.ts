@@ -20,6 +20,16 @@ test('createHost serves the playground where its switch is on, and the page know
   }
 })
 
+test('examples of an entry are on the page, in the list of VACs and in agent cards', async t => {
+  const examples = ['Where is my parcel?', 'May I return shoes?']
+  const app = await createHost({ vacs: { shop: { examples }, other: {} }, stream_interpreter: 'echo', enable_playground: true, enable_a2a_agent: true, tasks: { store: 'memory' }, server: { logger: false } })
+  t.teardown(() => app.close())
+  t.strictSame((await app.inject({ url: '/', headers: { accept: 'application/json' } })).json().questions, { shop: examples, other: ['What can you do?'] })
+  t.strictSame((await app.inject('/vac')).json().vacs.map((vac: { examples?: unknown }) => vac.examples), [examples, undefined])
+  const { skills } = (await app.inject('/.well-known/agent-card.json')).json()
+  t.strictSame(skills.map((skill: { examples?: unknown }) => skill.examples), [examples, examples, undefined, undefined])
+})
+
 test('the configuration names and colours the page, which opens without credentials', async t => {
   const app = await createHost({
     vacs: ['demo'],

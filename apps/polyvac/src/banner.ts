@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { HostConfig } from '@polyvac/host/command'
-import { exampleQuestion, gatewayProblems, questionBody, shownUrl, type Gateway } from '@polyvac/host/command'
+import { exampleQuestions, gatewayProblems, questionBody, shownUrl, type Gateway } from '@polyvac/host/command'
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { COMMAND_LINE } from './command-config.js'
@@ -9,10 +9,11 @@ import { toPlainLines, toPlainText } from './terminal.js'
 /** The start-up banner: VACs, protocols and their URLs, as lines that can be pasted into a shell. */
 export async function banner (app: FastifyInstance, config: HostConfig, url: string): Promise<string> {
   const { vacs, assembly, protocols, vacProtocols, gateway, database } = app.polyvac
-  const [first] = vacs.names
+  const [vac] = vacs.list()
+  const first = vac?.name
   const { auth } = config.service
   const access = auth?.tokens === undefined && auth?.jwt === undefined ? '' : '-H "Authorization: Bearer $TOKEN" '
-  const question = await exampleQuestion(first === undefined ? [] : assembly.folders.get(first))
+  const [question] = await exampleQuestions(vac, first === undefined ? [] : assembly.folders.get(first))
   const body = `${access}-H 'content-type: application/json' -d ${questionBody(question)}`
   const lines: Array<[string, string]> = []
   if (existsSync(config.file)) lines.push(['config', config.file])

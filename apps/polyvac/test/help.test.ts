@@ -138,7 +138,7 @@ test('ask waits for the vectors of a small folder, and not for a server that is 
 test('the question in the banner and on the page is one that the folder answers', async t => {
   for (const [name, text, question] of [
     ['question.md', '# Tea\n\nAll about tea.\n\n## How long does tea brew?\n\nGreen tea brews for two minutes.\n', 'How long does tea brew?'],
-    ['heading.md', '# Opening hours of the sauna\n\nThe sauna opens at nine.\n', 'Opening hours of the sauna'],
+    ['heading.md', '# Opening hours of the sauna\n\nThe sauna opens at nine.\n', 'What should I know about opening hours of the sauna?'],
     ['quotes.md', '# What does "it\'s $HOME" mean?\n\nThe variable HOME means the folder of the user.\n', 'What does "it\'s $HOME" mean?'],
     ['deutsch.md', '# Wann öffnet die Sauna?\n\nDie Sauna öffnet um neun Uhr.\n', 'Wann öffnet die Sauna?'],
     ['plain.txt', 'Green tea brews for two minutes.\n', undefined]

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { test, type Test } from 'tap'
 import { openDatabase } from '@polyvac/sqlite'
 import { DEFAULT_EXTENSIONS } from '../src/formats/table.js'
-import { openFolder, type FolderMemory, type FolderOptions } from '../src/index.js'
+import { documentsInterpreter, openFolder, type FolderMemory, type FolderOptions } from '../src/index.js'
 import { folderOf, GUIDE, memoryOf } from './fixtures/folder.js'
 
 async function open (t: Test, options: FolderOptions): Promise<FolderMemory> {
@@ -300,15 +300,26 @@ test('close may be called twice and before the first index ends, and later calls
   await rm(path, { recursive: true })
 })
 
-test('examples are questions before other headings, one of each file first, and each finds a passage', async t => {
-  const memory = await memoryOf(t, {
-    'a.md': '# Returning shoes\n\nShoes are returned within 30 days.\n\n## When do shoes arrive?\n\nShoes arrive after two days.\n\n## Which shoes are warm?\n\nWinter shoes are warm.\n',
-    'b.md': '# Paying by card\n\nA card is charged when the parcel leaves.\n',
-    'c.md': '# Repairs\n\nRepairs take a week.\n'
-  })
-  t.strictSame(await memory.exampleQuestions(), ['When do shoes arrive?', 'Paying by card', 'Repairs'])
-  t.equal(await memory.exampleQuestion(), 'When do shoes arrive?')
-  const small = await memoryOf(t, { 'a.md': '# Returning shoes\n\nShoes are returned within 30 days.\n\n## Which shoes are warm?\n\nWinter shoes are warm.\n' })
-  t.strictSame(await small.exampleQuestions(), ['Which shoes are warm?', 'Returning shoes'])
-  t.strictSame(await (await memoryOf(t, {})).exampleQuestions(), [])
+test('examples are questions, made of headings, one of each file first, and the folder answers each', async t => {
+  const examplesOf = async (files: Record<string, string>): Promise<readonly string[]> => {
+    const memory = await memoryOf(t, files)
+    const examples = await memory.exampleQuestions()
+    for (const question of examples) {
+      const answers: unknown[] = []
+      for await (const chunk of documentsInterpreter(memory)(question, 'docs', [], { signal: AbortSignal.timeout(60_000), log: console, vac: {} } as never) as AsyncIterable<unknown>) answers.push(chunk)
+      t.ok((answers.at(-1) as { source_documents: unknown[] }).source_documents.length > 0, question)
+    }
+    return examples
+  }
+  t.strictSame(await examplesOf({
+    'a.md': '# Returning shoes\n\nShoes are returned within 30 days.\n\n## When do shoes arrive?\n\nShoes arrive after two days.\n',
+    'b.md': '# Switch the A2A agent on\n\nThe switch `enable_a2a_agent` turns the A2A agent on.\n',
+    'c.md': '# Introduction\n\nAn introduction to repairs.\n\n## Repairs\n\nRepairs take a week.\n'
+  }), ['When do shoes arrive?', 'How do I switch the A2A agent on?', 'What should I know about repairs?'])
+  t.strictSame(await examplesOf({ 'a.md': '# How to cancel an order\n\nWrite to us to cancel an order.\n\n## Its price\n\nIts price is low.\n\n## When a parcel is lost\n\nWe send a lost parcel again.\n\n## Paying by card\n\nPaying by card is free.\n' }),
+    ['How do I cancel an order?', 'What happens when a parcel is lost?', 'How does paying by card work?'])
+  t.strictSame(await examplesOf({ 'a.md': '# Zahlung und Versand\n\nDie Zahlung ist mit der Karte möglich, und der Versand dauert zwei Tage.\n' }), ['Zahlung und Versand'])
+  t.strictSame(await examplesOf({ 'a.md': '# When do shoes arrive?\n\nShoes arrive after two days.\n\n## Which shoes are warm?\n\nWinter shoes are warm.\n\n## Where are shoes made?\n\nShoes are made in Oslo.\n', 'b.md': '# Repairs\n\nRepairs take a week.\n' }),
+    ['When do shoes arrive?', 'Which shoes are warm?', 'Where are shoes made?'], 'questions are worth more than further files')
+  t.strictSame(await examplesOf({}), [])
 })

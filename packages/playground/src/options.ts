@@ -56,7 +56,7 @@ export interface PlaygroundOptions {
   readonly routes?: PlaygroundRoutes | undefined
   /** Colours and font of the page. */
   readonly theme?: PlaygroundTheme | undefined
-  /** Where a person signs in, relative to the page: a link where the routes refuse its caller. Default none. */
+  /** Where a person signs in, relative to the page: it goes there once where routes refuse a caller. Default none. */
   readonly signIn?: string | undefined
 }
 

@@ -199,7 +199,7 @@ test('stop before the first event cancels the task', { skip: browserMissing }, a
       return response
     }
   })
-  for (const protocol of ['responses', 'ai_sdk', 'ag_ui', 'a2a', 'a2a-description']) {
+  for (const protocol of ['direct', 'responses', 'ai_sdk', 'ag_ui', 'a2a', 'a2a-description']) {
     const before = counts.begun
     await ask(page, protocol, 'wait')
     await until(() => counts.begun > before, `${protocol}: the interpreter runs`)
@@ -213,8 +213,8 @@ test('stop before the first event cancels the task', { skip: browserMissing }, a
   }
 })
 
-test('an answer of a task, of a response, or of a session of MCP, continues after a reload', { skip: browserMissing }, async t => {
-  const protocols = ['responses', 'ai_sdk', 'ag_ui', 'a2a', 'a2a-description', 'mcp-session']
+test('a direct answer, a task, a response, and an answer in a session of MCP continue after a reload', { skip: browserMissing }, async t => {
+  const protocols = ['direct', 'responses', 'ai_sdk', 'ag_ui', 'a2a', 'a2a-description', 'mcp-session']
   let ended = 0
   let release = (): void => {}
   const { page: url } = await startApp(t, async function * () {
@@ -245,6 +245,50 @@ test('an answer of a task, of a response, or of a session of MCP, continues afte
     t.pass(`${protocol}: it ended while the page was away`)
     await page.getByTestId('chat-clear').click()
   }
+})
+
+test('another page opens a conversation whose answer is in progress, follows and stops it', { skip: browserMissing }, async t => {
+  const counts = { begun: 0, aborted: 0 }
+  const { page: url } = await startApp(t, untilAborted(counts))
+  for (const [index, protocol] of ['direct', 'ai_sdk'].entries()) {
+    const first = await openPage(t, url)
+    await ask(first, protocol, 'wait')
+    await answerIn(first, 'asking').getByText('begun').waitFor()
+    const other = await openPage(t, url)
+    await other.getByTestId('stored-open').first().click()
+    await answerIn(other, 'asking').getByText('begun').waitFor()
+    t.equal(counts.aborted, index)
+    await other.getByTestId('chat-stop').click()
+    await answerIn(other, 'stopped').waitFor()
+    await until(() => counts.aborted === index + 1, `${protocol}: the interpreter is aborted`)
+    await first.close()
+  }
+  const page = await openPage(t, url)
+  await ask(page, 'a2a', 'wait')
+  await answerIn(page, 'asking').getByText('begun').waitFor()
+  const other = await openPage(t, url)
+  await other.getByTestId('stored-open').first().click()
+  await answerIn(other, 'stopped').getByText('open the conversation again').waitFor()
+})
+
+test('without a store, a reload ends a direct answer, and stop before its first event does', { skip: browserMissing }, async t => {
+  const counts = { begun: 0, aborted: 0 }
+  const { page: url } = await startApp(t, async function * (question, _vac, _history, { signal }) {
+    counts.begun++
+    if (question === 'text') yield 'begun'
+    await delay(60_000, undefined, { signal }).finally(() => { counts.aborted++ })
+  }, { keeps: false })
+  const page = await openPage(t, url, { allow: [/501/] })
+  await ask(page, 'direct', 'silence')
+  await until(() => counts.begun === 1, 'the interpreter runs')
+  await page.getByTestId('chat-stop').click()
+  await answerIn(page, 'stopped').waitFor({ state: 'attached' })
+  await until(() => counts.aborted === 1, 'it is aborted')
+  await ask(page, 'direct', 'text')
+  await answerIn(page, 'asking').getByText('begun').waitFor()
+  await page.reload()
+  await answerIn(page, 'stopped').getByText('cannot continue').waitFor()
+  await until(() => counts.aborted === 2, 'it is aborted, too')
 })
 
 test('an answer of many chunks is shown and stored a few times, and a reload shows all of it', { skip: browserMissing }, async t => {
@@ -284,7 +328,7 @@ test('lists keep their numbers and inner lists, follow a line of text, and go on
   const text = await answerIn(page, 'done').evaluate((answer: any) => answer.innerHTML.replace(/ (?:dir|tabindex|role|aria-label|data-\w+)="[^"]*"/g, ''))
   t.equal(text, '<p>Here are:</p><ul><li>a</li><li>b goes on</li></ul><ol start="1"><li>first</li></ol><ol start="2"><li>second</li></ol>' +
     '<p class="heading"><b>Title</b></p><p>It was\n1984. <code>- code</code></p><div class="code"><div class="code-head"><span></span><button type="button">Copy</button></div><pre><code>- [1] code</code></pre></div>' +
-    '<p>Times:</p><div class="table"><div class="scroll"><table><thead><tr><th>Tea</th><th>Minutes</th></tr></thead><tbody><tr><td><b>Green</b></td><td>2</td></tr><tr><td>Black</td></tr></tbody></table></div><button type="button">Copy</button></div>' +
+    '<p>Times:</p><div class="table"><div class="code-head"><span>2 rows</span><button type="button">Copy</button></div><div class="scroll"><table><thead><tr><th>Tea</th><th>Minutes</th></tr></thead><tbody><tr><td><b>Green</b></td><td>2</td></tr><tr><td>Black</td></tr></tbody></table></div></div>' +
     '<ol start="1"><li>one<ul><li>in one goes on</li></ul></li><li>two</li></ol><ul><li>x</li><li>y</li></ul>' +
     '<ul><li>deep'.repeat(5) + '</li><li>deep'.repeat(45) + '</li></ul>'.repeat(5))
   t.strictSame(await violationsOfThemes(page), [])
@@ -522,11 +566,14 @@ test('a long list and a long conversation have further pages', { skip: browserMi
   await until(async () => await page.getByTestId('stored-open').count() === 52, 'the second page follows')
   t.equal(await page.getByTestId('stored-more').count(), 0)
   await page.getByTestId('stored-open').getByText('long').click()
-  await until(async () => await page.getByTestId('chat-answer').count() === 200, 'the latest turns are shown')
-  await page.getByTestId('chat-earlier').click()
-  await until(async () => await page.getByTestId('chat-answer').count() === 203, 'the earlier ones come before them')
-  t.match(await page.locator('.question').first().textContent(), /^question 0$/)
-  t.equal(await page.getByTestId('chat-earlier').count(), 0)
+  const last = page.getByTestId('chat-answers').getByRole('listitem').last()
+  await until(async () => await last.getAttribute('aria-posinset') === '200', 'the latest turns are shown')
+  t.match(await last.textContent(), /question 202/)
+  t.equal(await page.getByTestId('chat-earlier').count(), 1)
+  await page.getByTestId('chat-thread').evaluate(box => { (box as any).scrollTop = 0 })
+  await until(async () => await page.getByTestId('chat-earlier').count() === 0, 'the earlier ones come before them')
+  await page.getByTestId('chat-thread').evaluate(box => { (box as any).scrollTop = 0 })
+  await page.getByText('question 0', { exact: true }).waitFor()
 })
 
 test('where the service lists no conversations the page states why, and sends the earlier turns', { skip: browserMissing }, async t => {

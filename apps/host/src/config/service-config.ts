@@ -75,7 +75,7 @@ export const ServiceConfig = Type.Object({
   playground: Type.Optional(Type.Object({
     title: Type.Optional(Type.String({ minLength: 1, description: 'name of the service on the page; default Polyvac' })),
     read_only: Type.Optional(Type.Boolean({ description: 'the page asks VACs, and changes nothing; default false' })),
-    sign_in: Type.Optional(Type.String({ minLength: 1, description: 'address where a person signs in; the page links to it where the routes refuse its caller' })),
+    sign_in: Type.Optional(Type.String({ minLength: 1, description: 'address where a person signs in; the page goes there once where the routes refuse its caller, then links to it' })),
     theme: Type.Optional(Type.Object(Object.fromEntries(['accent', 'on_accent', 'background', 'surface', 'text', 'font'].map(name => [name, Type.Optional(Type.String())])), {
       additionalProperties: false, description: 'values of CSS: accent, on_accent, background, surface, text, font'
     }))

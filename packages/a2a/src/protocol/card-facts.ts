@@ -23,7 +23,7 @@ export interface PublicCardFacts {
   readonly inputModes: readonly string[]
   readonly outputModes: readonly string[]
   readonly skills: ReadonlyArray<{
-    readonly id: string, readonly name: string, readonly description: string, readonly tags: readonly string[]
+    readonly id: string, readonly name: string, readonly description: string, readonly tags: readonly string[], readonly examples?: readonly string[]
   }>
 }
 
@@ -50,7 +50,8 @@ export function cardFacts ({ vacs, name, description, version, ...facts }: CardS
       id,
       name: `${KINDS[kind]} ${vac.config.display_name ?? vac.name}`,
       description,
-      tags: [kind, vac.name, ...(vac.config.agent === undefined ? [] : [vac.config.agent])]
+      tags: [kind, vac.name, ...(vac.config.agent === undefined ? [] : [vac.config.agent])],
+      ...kind !== 'memory' && vac.config.examples !== undefined && { examples: vac.config.examples }
     })))
   }
 }

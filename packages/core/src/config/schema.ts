@@ -25,6 +25,9 @@ export const VacConfig = Type.Object({
   description: Type.Optional(Type.String({ description: 'what the VAC is for; shown to people, models and agents; default: `display_name`' })),
   model: Type.Optional(Type.String({ description: 'language model; `anthropic/<name>` and `google/<name>` are of that maker where no server is named; `extractive` or absent: answers without one' })),
   agent: Type.Optional(Type.String({ description: 'kind of agent, mentioned in capability descriptions' })),
+  examples: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
+    description: 'questions that the VAC answers, for its agent cards and the first screen of the chat; default: of its documents'
+  })),
   agent_version: Type.Optional(Type.String({ minLength: 1, description: 'version of the agent, for its cards; default: that of Polyvac' })),
   mcp_tool: Type.Optional(Type.String({
     pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'name of the only tool of the VAC over MCP; default: a tool for each of its skills, such as vac_query_<name>'

@@ -10,6 +10,7 @@ export const VacInfo = Type.Object({
   model: Type.Union([Type.String(), Type.Null()]),
   agent: Type.Union([Type.String(), Type.Null()]),
   memory: Type.Boolean({ description: 'whether it has a searchable knowledge base' }),
+  examples: Type.Optional(Type.Array(Type.String(), { description: 'questions that it answers' })),
   takes: Type.Optional(Type.Array(Type.String(), { description: 'what it takes besides text, such as images and files; absent for nothing' })),
   remote: Type.Optional(Type.Object({
     ready: Type.Boolean({ description: 'whether it can be asked' }),
@@ -20,8 +21,8 @@ export const VacInfo = Type.Object({
 export type VacInfo = Static<typeof VacInfo>
 
 export function vacInfo ({ name, config, memory, remote, takes = [] }: Vac): VacInfo {
-  const { display_name: title = name, description = title, model = null, agent = null } = config
-  return { name, display_name: title, description, model, agent, memory: memory !== undefined, ...takes.length > 0 && { takes: [...takes] }, ...remote !== undefined && { remote: remote() } }
+  const { display_name: title = name, description = title, model = null, agent = null, examples } = config
+  return { name, display_name: title, description, model, agent, memory: memory !== undefined, ...examples !== undefined && { examples: [...examples] }, ...takes.length > 0 && { takes: [...takes] }, ...remote !== undefined && { remote: remote() } }
 }
 
 /** Text of a source without metadata about its place, in characters. */

@@ -7,19 +7,20 @@ import { formatOf, isBytes, mimeTypeOf, placeName } from '../formats/table.js'
 import { leadsInside, readDocument, UNREADABLE } from './files.js'
 import { folderSettings, type FolderOptions, type FolderSettings } from './folder-options.js'
 import { FolderEmbedding } from './folder-embedding.js'
+import { findExamples } from './example-questions.js'
 import { refreshIndex } from './folder-refresh.js'
 import { LeftOutCounts, type LeftOut } from './left-out.js'
 import { watchFolder } from './folder-watch.js'
 import { moveAside, openIndex } from './index-file.js'
+import { extract } from '../answer/extraction.js'
 import { findModel } from '../model/model-server.js'
 import type { PassageIndex } from '../search/passage-index.js'
 import { searchArguments, shorten } from '../search/search-arguments.js'
 import type { QueryTerms, WeightedMemory } from '../search/query-terms.js'
 import type { Meaning } from '../search/vectors.js'
 
-/** Headings that are looked at for an example, the longest in characters, and the score that one must have. */
-const MAX_EXAMPLES = 20
-const MAX_EXAMPLE_CHARS = 80
+/** Headings that are looked at for examples, and the score of a passage that answers one: that of the interpreter. */
+const MAX_EXAMPLES = 40
 const EXAMPLE_SCORE = 0.6
 const MAX_EXAMPLE_QUESTIONS = 3
 
@@ -146,14 +147,9 @@ export class FolderMemory implements Memory, WeightedMemory {
     return text === UNREADABLE ? undefined : text as string | undefined
   }
 
-  /** The first of `exampleQuestions`; undefined where there is none. */
-  async exampleQuestion (): Promise<string | undefined> {
-    return (await this.exampleQuestions())[0]
-  }
-
   /**
-   * At most three questions that the folder answers, for examples: the first of its first headings, questions before
-   * others, that find a passage, from as many files as there are. Empty where nothing is indexed yet.
+   * At most three questions that the folder answers, for examples, made of its first headings, from as many files as
+   * there are. Empty where nothing is indexed yet.
    */
   async exampleQuestions (): Promise<readonly string[]> {
     if (!this.#isReady || this.#closed !== undefined) return []
@@ -162,20 +158,13 @@ export class FolderMemory implements Memory, WeightedMemory {
   }
 
   async #findExamples (): Promise<readonly string[]> {
-    const leaves = this.#index.headings(MAX_EXAMPLES).map(heading => heading.split(' > ').at(-1)!.trim())
-    const isQuestion = (text: string): boolean => /[?？؟]$/.test(text)
-    const short = [...new Set(leaves)].filter(text => text.length <= MAX_EXAMPLE_CHARS && /\p{L}{2}/u.test(text))
-    // @keyed none: it has at most the files of a list of bounded length
-    const found = new Map<string, string>()
-    const others: string[] = []
-    for (const query of [...short.filter(isQuestion), ...short.filter(text => !isQuestion(text))]) {
-      const [hit] = await this.#index.search({ query, limit: 1, threshold: EXAMPLE_SCORE })
-      if (hit === undefined) continue
-      if (found.has(hit.source)) others.push(query)
-      else found.set(hit.source, query)
-      if (found.size === MAX_EXAMPLE_QUESTIONS) break
-    }
-    return [...found.values(), ...others].slice(0, MAX_EXAMPLE_QUESTIONS)
+    const headings = this.#index.headings(MAX_EXAMPLES).map(heading => heading.split(' > ').at(-1)!)
+    // by words only: an example must not wait for a model
+    return await findExamples(headings, question => {
+      const found = this.#index.search({ query: question, limit: this.k, threshold: EXAMPLE_SCORE })
+      const hits = found.map(({ content, score, source, heading }) => ({ content, score, metadata: { source, heading } }))
+      return extract(question, hits, this.#index.terms(question), 1)[0]?.hit
+    }, MAX_EXAMPLE_QUESTIONS)
   }
 
   /** Resolves with the first attempt to embed the passages, also where it fails; without a model with `ready`. */

@@ -126,7 +126,7 @@ export class PassageIndex {
     return this.#statements.sources.column<string>()
   }
 
-  /** The first headings, each with those above it, separated by ` > `. */
+  /** The first headings, questions before others, each with those above it, separated by ` > `. */
   headings (limit: number): string[] {
     return this.#statements.headings.column<string>(limit)
   }
@@ -248,7 +248,7 @@ function prepareStatements (database: SqliteDatabase) {
     deleteFile: database.prepare('DELETE FROM file WHERE source = ?'),
     passagesOf: database.prepare('SELECT p.id FROM passage p JOIN file f ON f.id = p.file WHERE f.source = ?'),
     textOf: database.prepare('SELECT p.heading, p.content FROM passage p JOIN file f ON f.id = p.file WHERE f.source = ? ORDER BY p.id'),
-    headings: database.prepare("SELECT heading FROM passage WHERE heading <> '' GROUP BY heading ORDER BY min(id) LIMIT ?"),
+    headings: database.prepare("SELECT heading FROM passage WHERE heading <> '' GROUP BY heading ORDER BY substr(heading, -1) NOT IN ('?', '？', '؟'), min(id) LIMIT ?"),
     insertPassage: database.prepare('INSERT INTO passage (file, heading, first, last, content) VALUES (?, ?, ?, ?, ?)'),
     deletePassage: database.prepare('DELETE FROM passage WHERE id = ?'),
     insertTerms: database.prepare('INSERT INTO term (rowid, head, body) VALUES (?, ?, ?)'),

@@ -12,7 +12,7 @@ import { Files } from './files.js'
 import { Citing, Markdown } from './markdown.js'
 import { Reply } from './reply.js'
 import { Sources, useCite } from './sources.js'
-import { isCalling, Steps } from './steps.js'
+import { hasSteps, Steps } from './steps.js'
 
 interface AnswerItemProps {
   readonly answer: Answer
@@ -26,19 +26,19 @@ export const AnswerItem = ({ answer, isLast, protocol }: AnswerItemProps): JSX.E
   useMemo(() => <Item answer={answer} isLast={isLast} protocol={protocol} />, [answer, isLast, protocol])
 
 function Item ({ answer, isLast, protocol }: AnswerItemProps): JSX.Element {
-  const { text, state, steps = [], files = [], signIn, problem, unsent = 0, isCut, approval } = answer
+  const { text, state, steps = [], files = [], signIn, problem, unsent = 0, isCut, approval, message } = answer
   const id = `source${useId()}`
   const cite = useCite(answer, id)
   // the card of an approval shows what its question has
   const asked = approval === undefined ? -1 : text.lastIndexOf('May the ')
   const shown = asked === -1 ? text : text.slice(0, asked)
   return (
-    <li class='turn'>
+    <>
       <QuestionItem answer={answer} isLast={isLast} protocol={protocol} />
-      <div class='answer' data-testid='chat-answer' data-state={state} aria-busy={state === 'asking'}>
-        {steps.length > 0 && <Steps steps={steps} isAsking={state === 'asking'} hasText={text !== ''} />}
+      <div class='answer' data-testid='chat-answer' data-state={state} aria-live={isLast ? 'polite' : undefined} aria-busy={state === 'asking'}>
+        {steps.length > 0 && <Steps steps={steps} isAsking={state === 'asking'} hasText={text !== ''} message={message} />}
         <Citing.Provider value={cite}><Markdown text={shown} /></Citing.Provider>
-        {state === 'asking' && text === '' && !isCalling(steps) && <Waiting answer={answer} />}
+        {state === 'asking' && text === '' && !hasSteps(steps) && <Waiting answer={answer} />}
         {isCut === true && <p class='notice warning' data-testid='chat-cut'>Only the beginning was sent.</p>}
         {unsent > 0 && <p class='notice warning' data-testid='chat-unsent'>Earlier answers too long to send: {unsent}.</p>}
         {signIn !== undefined && state === 'asking' && (
@@ -59,7 +59,7 @@ function Item ({ answer, isLast, protocol }: AnswerItemProps): JSX.Element {
           <Figures answer={answer} />
         </div>
       )}
-    </li>
+    </>
   )
 }
 

@@ -15,7 +15,13 @@ export interface Approval {
 /** Tokens of the language model. */
 export interface Usage { readonly prompt_tokens: number, readonly completion_tokens: number }
 
+/** A key for an answer. */
+export const nextKey = (): number => ++count
+let count = 0
+
 export interface Answer {
+  /** Stays while the answer changes, also where turns come before it. */
+  readonly key: number
   readonly question: string
   /** Files that came with the question. */
   readonly attached?: readonly Attachment[] | undefined
@@ -63,16 +69,17 @@ const STATES: Readonly<Record<string, Answer['state']>> = { completed: 'done', f
 /** The end of the question for an approval, as every protocol has it in its text. */
 const APPROVAL = /^[^]*?"([^"]+)"[^]*?```json\n([^]*?)\n```[^]*\(approval ([\w-]+)\)\s*$/
 
-/** A turn that the service has kept. Its last question may wait for a reply. */
+/** A turn that the service has kept. The last one may be answered at present, or wait for a reply. */
 export function answerOf ({ question, answer: text = '', state, source_documents: sources, files, steps, duration_ms: totalMs, error, ...turn }: ConversationTurn, isLast: boolean): Omit<Answer, 'vac'> {
   const isWaiting = STATES[state] === 'input-required' && isLast
   const { citations, metadata } = turn as Fields
   const isOfUser = (file: unknown): boolean => (file as Fields).role === 'user'
   return {
+    key: nextKey(),
     question,
     attached: attachmentsOf([{ parts: files.filter(isOfUser) }]),
     text,
-    state: STATES[state] === 'input-required' && !isLast ? 'done' : STATES[state] ?? 'stopped',
+    state: STATES[state] === 'input-required' && !isLast ? 'done' : STATES[state] ?? (isLast ? 'asking' : 'stopped'),
     sources,
     links: linksOf(citations),
     files: attachmentsOf([{ parts: files.filter(file => !isOfUser(file)) }]),
@@ -80,7 +87,7 @@ export function answerOf ({ question, answer: text = '', state, source_documents
     totalMs,
     usage: metadata?.usage,
     ...isWaiting && { input: { text }, approval: approvalIn(text) },
-    problem: STATES[state] === undefined ? 'The answer is in progress: open the conversation again to read it.' : error?.message
+    problem: error?.message
   }
 }
 

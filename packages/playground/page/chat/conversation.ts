@@ -5,12 +5,14 @@ import { attachmentsOf, type Attachment } from '../protocols/attachments.js'
 import { reasonOf, type Sent } from '../requests/exchange.js'
 import { createPicture } from '../shared/picture.js'
 import { randomId } from '../shared/random-id.js'
-import { answerOf, approvalIn, factsOf, withStep, type Answer } from './answer.js'
+import { answerOf, approvalIn, factsOf, nextKey, withStep, type Answer } from './answer.js'
 import { keep, MAX_TURNS, readKept } from './kept.js'
-import { changeStored, isKept, readAgain, storedWith } from './stored.js'
+import { changeStored, isKept, readAgain, runIn, storedWith } from './stored.js'
 
 /** Characters of the turns that are sent with the next question; services take bodies of 1 MiB. */
 export const MAX_HISTORY_CHARS = 256 * 1024
+/** Time in which the list of conversations is read. */
+const READ_MS = 10_000
 /** Time between two copies of the conversation in the storage of the tab. */
 const STORE_MS = 1_000
 
@@ -61,14 +63,45 @@ function historyOf (vac: string): { readonly history: readonly Turn[], readonly 
   return { history, unsent: from }
 }
 
-/** Shows a conversation that the service keeps, or, above the turns that are shown, those `before` one of them. */
-export async function openConversation (vac: string, id: string, before?: string): Promise<void> {
+/** Turns of a conversation that the service keeps: the latest, or those before one. */
+async function readTurns (vac: string, id: string, before?: string): Promise<Answer[]> {
+  const { turns, has_earlier: hasEarlier } = await storedWith(vac, `read conversation ${id}`).get(id, before)
+  return turns.map((turn, index) => ({ ...answerOf(turn, before === undefined && index === turns.length - 1), vac, conversation: id, ...index === 0 && hasEarlier && { earlier: turn.id } }))
+}
+
+/** Shows a conversation that the service keeps. */
+export async function openConversation (vac: string, id: string): Promise<void> {
   await changeStored(vac, async () => {
-    const { turns, has_earlier: hasEarlier } = await storedWith(vac, `read conversation ${id}`).get(id, before)
-    const read = turns.map((turn, index) => ({ ...answerOf(turn, before === undefined && index === turns.length - 1), vac, conversation: id, ...index === 0 && hasEarlier && { earlier: turn.id } }))
+    const read = await readTurns(vac, id)
+    const last = read.at(-1)
+    if (last?.state === 'asking') read.splice(-1, 1, await inProgress(last))
     // a question may have been sent meanwhile
-    if (!isAsking.value) answers.value = before === undefined ? read : [...read, ...answers.value.map(answer => ({ ...answer, earlier: undefined }))]
+    if (!isAsking.value) answers.value = read
   })
+  await resume()
+}
+
+let isReadingEarlier = false
+
+/** Shows the turns before those that are shown, where the service has some. */
+export async function readEarlier (): Promise<void> {
+  const [first] = answers.value
+  if (first?.earlier === undefined || isAsking.value || isReadingEarlier) return
+  isReadingEarlier = true
+  await changeStored(undefined, async () => {
+    const read = await readTurns(first.vac, first.conversation!, first.earlier)
+    // another conversation may have been opened meanwhile
+    if (!isAsking.value && answers.value[0]?.key === first.key) answers.value = [...read, { ...first, earlier: undefined }, ...answers.value.slice(1)]
+  })
+  isReadingEarlier = false
+}
+
+/** An answer in progress, as the run that it is; tasks of A2A are not among the runs. */
+async function inProgress (answer: Answer): Promise<Answer> {
+  const task = await runIn(answer.vac, answer.conversation!)
+  return task === undefined
+    ? { ...answer, state: 'stopped', problem: 'The answer is in progress: open the conversation again to read it.' }
+    : { ...answer, protocol: 'direct', task }
 }
 
 /** What comes with a question. */
@@ -85,7 +118,7 @@ export async function ask (vac: string, protocol: ChatProtocol['id'], question: 
   const { history, unsent } = historyOf(vac)
   const before = answers.value.findLast(answer => answer.vac === vac && (answer.conversation !== undefined || answer.text !== ''))
   answers.value = [...answers.value.map(answer => reply !== undefined && answer.input === reply ? { ...answer, input: undefined } : answer),
-    { question, attached, vac, protocol, text: '', state: 'asking', sources: [], input: reply }]
+    { key: nextKey(), question, attached, vac, protocol, text: '', state: 'asking', sources: [], input: reply }]
   const files = attached?.map(({ name, type, bytes }) => ({ filename: name, media_type: type, bytes }))
   const fields = { ...own, ...files !== undefined && files.length > 0 && { files } }
   await follow(async signal => {
@@ -96,12 +129,25 @@ export async function ask (vac: string, protocol: ChatProtocol['id'], question: 
   await readAgain(vac)
 }
 
-/** Follows the task of an answer that a reload interrupted; an answer without a task has ended. */
+/**
+ * Follows the task of an answer that a reload interrupted, or that another page began; one without a task has ended.
+ */
 export async function resume (): Promise<void> {
   const last = lastAnswer()
   if (last?.state !== 'asking' || running !== undefined) return
-  if (last.task === undefined) change({ state: 'stopped', problem: 'The page was loaded again, and this protocol cannot continue a stream.' })
-  else await follow(async () => ({ vac: last.vac, text: last.question, history: [], task: last.task, cursor: last.cursor }))
+  if (last.task === undefined) return change({ state: 'stopped', problem: 'The page was loaded again, and this protocol cannot continue a stream.' })
+  await follow(async () => ({ vac: last.vac, text: last.question, history: [], task: last.task, cursor: last.cursor }))
+  await readLinks()
+}
+
+/** The links of sources come with the answer to a question; those of a run are in its turn. */
+async function readLinks (): Promise<void> {
+  const { vac, state, sources, links, conversation } = lastAnswer()!
+  if (state !== 'done' || sources.length === 0 || links !== undefined || conversation === undefined || !await isKept(vac, AbortSignal.timeout(READ_MS))) return
+  await changeStored(vac, async () => {
+    const turns = await readTurns(vac, conversation)
+    if (lastAnswer()?.sources === sources) change({ links: turns.at(-1)?.links })
+  })
 }
 
 async function follow (prepare: (signal: AbortSignal) => Promise<Omit<Question, 'signal'>>): Promise<void> {
@@ -112,17 +158,23 @@ async function follow (prepare: (signal: AbortSignal) => Promise<Omit<Question, 
     ({ exchange: sent?.exchange.id, firstByteMs: sent?.exchange.firstByteAt, totalMs: sent?.exchange.endedAt, frames: sent?.exchange.received?.frames })
   try {
     question = await prepare(signal)
-    for await (const update of lastProtocol().ask({ ...question, signal, onSent: response => { sent = response } })) {
+    const onRun = (task: string | undefined): void => {
+      change({ task })
+      if (isStopping) stop()
+    }
+    for await (const update of lastProtocol().ask({ ...question, signal, onSent: response => { sent = response }, onRun })) {
       const { text, state, sources, files, steps, task, cursor, conversation, progress, message } = lastAnswer()!
       const added = addDelta(text, update)
+      // the answer begins anew
+      const isAnew = update.text === '' && update.done !== true
       const asked = update.input === undefined ? added : withQuestion(added, update.input.text)
       const file = update.step !== undefined && 'file' in update.step ? attachmentsOf([{ parts: [update.step.file] }]) : undefined
       change({
         text: asked,
-        steps: update.step === undefined ? steps : withStep(steps, update.step),
+        steps: isAnew ? undefined : update.step === undefined ? steps : withStep(steps, update.step),
         isCut: update.isTruncated === true && (added === update.text || question.task !== undefined),
         sources: update.sources ?? sources,
-        files: update.files ?? (file === undefined ? files : [...files ?? [], ...file]),
+        files: isAnew ? undefined : update.files ?? (file === undefined ? files : [...files ?? [], ...file]),
         task: update.task ?? task,
         cursor: update.cursor ?? cursor,
         conversation: conversation && (update.conversation ?? conversation),

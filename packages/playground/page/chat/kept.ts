@@ -1,5 +1,5 @@
 import type { Attachment } from '../protocols/attachments.js'
-import type { Answer } from './answer.js'
+import { nextKey, type Answer } from './answer.js'
 
 const KEY = 'polyvac.chat'
 /** Turns that are kept over a reload, and sent with the next question. */
@@ -15,7 +15,7 @@ const known = new WeakMap<Answer, string>()
 /** The conversation that the tab had before a reload. */
 export function readKept (): Answer[] {
   try {
-    return (JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Answer[]).map(answer => ({ ...answer, exchange: undefined }))
+    return (JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Answer[]).map(answer => ({ ...answer, key: nextKey(), exchange: undefined }))
   } catch {
     return []
   }

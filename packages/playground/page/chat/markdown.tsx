@@ -1,7 +1,7 @@
 import { createContext, type ComponentChildren, type JSX } from 'preact'
 import { useContext, useMemo } from 'preact/hooks'
 import { ADDRESS } from '../shared/address.js'
-import { CopyButton, Link } from '../shared/ui.js'
+import { CopyButton, count, Link } from '../shared/ui.js'
 
 /** Renders the citation `[n]`; undefined where there is no such source, so that it stays text. */
 export type Cite = (number: number) => JSX.Element | undefined
@@ -84,7 +84,8 @@ function blocksOf (text: readonly string[], cite: Cite, depth = MAX_DEPTH): Comp
     else runs.push({ kind, indent, lines: [line] })
   }
   return runs.map(({ kind, lines }, index) => {
-    if (kind === 'text') return <p key={index} dir='auto'>{inline(lines.join('\n').trim(), cite)}</p>
+    // a paragraph of citations belongs to the code or table above it
+    if (kind === 'text') return <p key={index} dir='auto' class={/^(?:\s*\[\d+\])+\s*$/.test(lines.join(' ')) ? 'cites' : undefined}>{inline(lines.join('\n').trim(), cite)}</p>
     if (kind === 'table') return <Table key={index} rows={rowsOf(lines)} cite={cite} />
     if (kind === 'quote') return <blockquote key={index} dir='auto'>{blocksOf(lines.map(line => line.replace(KINDS.quote, '')), cite, depth - 1)}</blockquote>
     const items = lines.map(line => {
@@ -106,13 +107,13 @@ function Table ({ rows, cite }: { readonly rows: readonly string[][], readonly c
   const [head = [], ...body] = rows
   return (
     <div class='table'>
+      <div class='code-head'><span>{count(body.length, 'row')}</span><CopyButton text={() => rows.map(row => row.map(cell => cell.trim()).join('\t')).join('\n')} label='Copy' testId='chat-copy-table' /></div>
       <div class='scroll' tabIndex={0} role='region' aria-label='Table'>
         <table>
           <thead><tr>{cells(head, 'th')}</tr></thead>
           <tbody>{body.map((row, index) => <tr key={index}>{cells(row, 'td')}</tr>)}</tbody>
         </table>
       </div>
-      <CopyButton text={() => rows.map(row => row.map(cell => cell.trim()).join('\t')).join('\n')} label='Copy' testId='chat-copy-table' />
     </div>
   )
 }

@@ -5,6 +5,7 @@ import { Icon, IconButton, Logo } from '../shared/icons.js'
 import { settings } from '../shared/settings.js'
 import { Notice } from '../shared/ui.js'
 import { answers, isAsking } from './conversation.js'
+import { SchemeSwitch } from './scheme.js'
 import { TokenForm } from './sign-in.js'
 import { readAll, readMore, stored } from './stored.js'
 import { StoredHead } from './stored-head.js'
@@ -48,6 +49,7 @@ export function SideList (): JSX.Element {
           <summary><Icon name='key' /> Access</summary>
           <TokenForm />
         </details>
+        <SchemeSwitch />
       </div>
     </aside>
   )

@@ -1,7 +1,10 @@
+import { effect } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { pageAddress } from '../requests/own-url.js'
 import { token } from '../requests/token.js'
 import { Logo } from '../shared/icons.js'
-import { loadSettings, problem, settings } from '../shared/settings.js'
+import { loadSettings, problem, settings, vacs } from '../shared/settings.js'
 
 /** The field for a bearer token. */
 export function TokenForm (): JSX.Element {
@@ -20,15 +23,25 @@ export function TokenForm (): JSX.Element {
   )
 }
 
-/** What a caller without rights sees: the sign-in of the app, and the field for a token. */
+const KEY = 'polyvac.sign-in'
+effect(() => { if (vacs.value.length > 0) sessionStorage.removeItem(KEY) })
+
+/** What a caller without rights sees: the sign-in of the app, where the browser goes once, and a field for a token. */
 export function SignIn (): JSX.Element {
   const { title, signIn } = settings.value
+  const address = signIn === undefined ? undefined : new URL(signIn, pageAddress()).href
+  useEffect(() => {
+    // who comes back without a session, or has entered a token, stays here
+    if (address === undefined || token.value !== '' || sessionStorage.getItem(KEY) !== null) return
+    sessionStorage.setItem(KEY, address)
+    location.assign(address)
+  }, [])
   return (
     <div class='welcome sign-in' data-testid='sign-in'>
       <Logo />
       <h1>{title}</h1>
       {token.value !== '' && <p class='notice error' role='alert' data-testid='problem'>{problem}</p>}
-      {signIn !== undefined && <a class='main' href={signIn} data-testid='sign-in-link'>Sign in</a>}
+      {address !== undefined && <a class='main' href={address} data-testid='sign-in-link'>Sign in</a>}
       <TokenForm />
     </div>
   )

@@ -11,30 +11,41 @@ type Result = Extract<Step, { tool_result: unknown }>['tool_result']
 type Shown = { readonly call: Call, readonly result?: Result | undefined } | { readonly reasoning: string } | { readonly data: { readonly type: string, readonly value: unknown } }
 
 function shownOf (steps: readonly Step[]): Shown[] {
+  // @keyed none: it lives for one picture, with the calls of one answer
+  const results = new Map(steps.flatMap(step => 'tool_result' in step ? [[step.tool_result.id, step.tool_result]] : []))
   return steps.flatMap((step): Shown[] => {
-    if ('tool_call' in step) {
-      const { id } = step.tool_call
-      return [{ call: step.tool_call, result: steps.flatMap(other => 'tool_result' in other && other.tool_result.id === id ? [other.tool_result] : [])[0] }]
-    }
+    if ('tool_call' in step) return [{ call: step.tool_call, result: results.get(step.tool_call.id) }]
     return 'reasoning' in step || 'data' in step ? [step] : []
   })
 }
 
-/** Whether a tool is running, which its card shows. */
-export const isCalling = (steps: readonly Step[]): boolean => shownOf(steps).some(step => 'call' in step && step.result === undefined)
+/** Whether there are steps that are shown as such. */
+export const hasSteps = (steps: readonly Step[]): boolean => shownOf(steps).length > 0
 
-/** What the agent does: while it answers as a list, afterwards as one line that opens. */
-export function Steps ({ steps, isAsking, hasText }: { readonly steps: readonly Step[], readonly isAsking: boolean, readonly hasText: boolean }): JSX.Element | null {
-  const choice = useSignal<boolean | undefined>(undefined)
+interface StepsProps {
+  readonly steps: readonly Step[]
+  readonly isAsking: boolean
+  readonly hasText: boolean
+  /** What the agent reports that it does. */
+  readonly message: string | undefined
+}
+
+/** What the agent does, as one line that opens: the step at present, afterwards how many there were. */
+export function Steps ({ steps, isAsking, hasText, message }: StepsProps): JSX.Element | null {
+  const isOpen = useSignal(false)
   const shown = shownOf(steps)
   if (shown.length === 0) return null
-  const isOpen = choice.value ?? (isAsking && !hasText)
+  const last = shown.at(-1)!
+  const running = shown.findLast(step => 'call' in step && step.result === undefined) as { readonly call: Call } | undefined
+  const isRunning = isAsking && (running !== undefined || !hasText)
   const tools = shown.filter(step => 'call' in step).length
   const failed = shown.filter(step => 'result' in step && step.result?.state === 'failed').length
   const summary = [tools > 0 ? count(tools, 'tool call') : 'Reasoning', ...failed > 0 ? [`${failed} failed`] : []].join(', ')
   return (
-    <details class='steps' data-testid='chat-steps' open={isOpen} onToggle={event => { if (event.currentTarget.open !== isOpen) choice.value = event.currentTarget.open }}>
-      <summary><Icon name='tool' /> {summary}</summary>
+    <details class='steps' data-testid='chat-steps' data-state={isRunning ? 'running' : 'done'} open={isOpen} onToggle={event => { isOpen.value = event.currentTarget.open }}>
+      <summary>
+        {isRunning ? <><span class='spinner' /> <bdi>{running?.call.name ?? message ?? ('reasoning' in last ? 'Reasoning' : 'Thinking')}</bdi></> : <><Icon name='tool' /> {summary}</>}
+      </summary>
       <ol>{shown.map((step, index) => <li key={index}><StepCard step={step} isAsking={isAsking} /></li>)}</ol>
     </details>
   )

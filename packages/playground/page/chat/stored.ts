@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { conversations, type ConversationHead, type Conversations } from '@polyvac/client/conversations'
-import { recorder, SIGN_IN } from '../requests/exchange.js'
-import { settings } from '../shared/settings.js'
+import { recorder, send, SIGN_IN } from '../requests/exchange.js'
+import { bodyOf, settings } from '../shared/settings.js'
 
 /** The conversations with a VAC that the service keeps for the caller. */
 export interface Stored {
@@ -67,15 +67,22 @@ export async function isKept (vac: string, signal: AbortSignal): Promise<boolean
   return stored.value.vac === vac && stored.value.heads !== undefined
 }
 
-/** Runs a change of the list, and shows why it failed. Whether it did not. */
-export async function changeStored (vac: string, run: () => Promise<unknown>): Promise<boolean> {
+/** The run that answers the last question of a conversation; undefined where none does. */
+export async function runIn (vac: string, id: string): Promise<string | undefined> {
+  const path = `${settings.value.routes.vac!}/${encodeURIComponent(vac)}/runs?limit=1&conversation_id=${encodeURIComponent(id)}`
+  const { runs } = await bodyOf(await send({ protocol: 'direct', label: `find run of ${id}`, path, as: 'json' })) as { runs?: ReadonlyArray<{ run_id: string }> }
+  return runs?.[0]?.run_id
+}
+
+/** Runs a change of the list of a VAC, or what changes none, and shows why it failed. Whether it did not. */
+export async function changeStored (vac: string | undefined, run: () => Promise<unknown>): Promise<boolean> {
   let problem: string | undefined
   try {
     await run()
   } catch (err) {
     problem = problemOf(err)
   }
-  await readAgain(vac)
+  if (vac !== undefined) await readAgain(vac)
   if (problem !== undefined) stored.value = { ...stored.value, problem }
   return problem === undefined
 }

@@ -8,8 +8,8 @@ const MAX_EXAMPLES = 3
 /** What a conversation without questions shows: who answers, and what to ask. */
 export function Welcome ({ vac, onAsk }: { readonly vac: VacInfo | undefined, readonly onAsk: (question: string) => void }): JSX.Element {
   if (vac === undefined) return <div class='welcome' data-testid='chat-empty'><Logo /><h2>No agent</h2><p class='soft'>This service has no agent that you may ask.</p></div>
-  const { name, display_name: title = name, description = '' } = vac
-  const questions = (home.value.questions?.[name] ?? []).slice(0, MAX_EXAMPLES)
+  const { name, display_name: title = name, description = '', examples = home.value.questions?.[name] ?? [] } = vac
+  const questions = examples.slice(0, MAX_EXAMPLES)
   const leftOut = home.value.left_out?.[name] ?? []
   return (
     <div class='welcome' data-testid='chat-empty'>

@@ -22,8 +22,8 @@ export function Compare (): JSX.Element {
       >
         <div class='row'>
           <label>VAC
-            <select name='vac' data-testid='compare-vac' key={vacs.value.length} defaultValue={route.value.path[0] ?? ''}>
-              {vacs.value.map(({ name, display_name: title }) => <option key={name} value={name}>{title ?? name}</option>)}
+            <select name='vac' data-testid='compare-vac'>
+              {vacs.value.map(({ name, display_name: title }) => <option key={name} value={name} selected={name === route.value.path[0]}>{title ?? name}</option>)}
             </select>
           </label>
           {offered.map(({ id, title }) => (

@@ -64,6 +64,7 @@ export function Inbox (): JSX.Element {
   const count = tasks.value.length + pending.value.length
   return (
     <div data-testid='inbox' data-state={count === 0 ? 'empty' : 'waiting'}>
+      <p class='soft'>Agents and tools that wait for you: answer them here, and they go on. A2A tasks that you may read, and MCP tools that this tab called.</p>
       <div class='row'>
         <p data-testid='inbox-count' aria-live='polite'>{count === 0 ? 'Nothing waits for a person.' : `${count} waiting for a person.`}</p>
         <button type='button' data-testid='inbox-refresh' onClick={() => { looks.value++ }}>Look again</button>
@@ -74,7 +75,6 @@ export function Inbox (): JSX.Element {
       {pending.value.map(waiting => readOnly
         ? <p class='card' key={waiting.requestState}>{waiting.call.tool} of {waiting.call.server} asks; this page is read only.</p>
         : <Questions key={waiting.requestState} waiting={waiting} onOutcome={next => { outcome.value = 'result' in next ? `${waiting.call.tool} has ended.` : `${waiting.call.tool} asks again.` }} />)}
-      <p class='soft'>A2A tasks that you may read, and questions of MCP tools that this tab called.</p>
     </div>
   )
 }

@@ -8,6 +8,9 @@ import { addressOf } from '../shared/router.js'
 import { count, duration } from '../shared/ui.js'
 import { Views } from '../shared/views.js'
 
+/** Answers in the panel, the latest. */
+const MAX_ANSWERS = 50
+
 /** How the chat asks, and what it sent and received: the protocol, the figures of the answers, the last exchange. */
 export function Panel ({ offered, protocol, onProtocol, onClose }: PanelProps): JSX.Element {
   const last = answers.value.at(-1)
@@ -33,7 +36,7 @@ export function Panel ({ offered, protocol, onProtocol, onClose }: PanelProps): 
       <h3>Answers</h3>
       {answers.value.length === 0 && <p class='soft'>None yet.</p>}
       <ol class='answers'>
-        {answers.value.map(({ question, protocol, state, firstByteMs, totalMs, frames, exchange, task }, index) => (
+        {answers.value.slice(-MAX_ANSWERS).map(({ question, protocol, state, firstByteMs, totalMs, frames, exchange, task }, index) => (
           <li key={index} data-testid='inspected-answer'>
             <bdi>{question.slice(0, 80)}</bdi>
             <span class='soft' data-testid='inspected-figures'>

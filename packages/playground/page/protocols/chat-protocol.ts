@@ -40,6 +40,8 @@ export interface Question {
   readonly cursor?: string | undefined
   /** Called with the exchange when the request is sent. */
   readonly onSent?: ((sent: Sent) => void) | undefined
+  /** Called as the response of a direct question begins, with the run where its answer goes on without its reader. */
+  readonly onRun?: ((run: string | undefined) => void) | undefined
 }
 
 export interface ChatProtocol {

@@ -17,7 +17,7 @@ import { conversationOf, events, type ChatProtocol, type Question, type Update }
 
 /** The protocols of the chat, in the order of the list. */
 export const PROTOCOLS: readonly ChatProtocol[] = [
-  { id: 'direct', title: 'Direct (SSE)', route: 'vac', ask: askDirect },
+  { id: 'direct', title: 'Direct (SSE)', route: 'vac', ask: askDirect, cancel: async (run, vac) => { await direct.stop(clientRun(run, 'vac', { protocol: 'direct', label: 'cancel run' }, { vac })) } },
   { id: 'openai', title: 'OpenAI', route: 'openai', ask: askOpenAi },
   kept('responses', 'OpenAI Responses', responses),
   kept('ai_sdk', 'AI SDK', aiSdk),
@@ -39,8 +39,23 @@ const mcpChat = async () => await loadPart(async () => await import('./mcp-chat.
 
 const path = (route: RouteName, rest = ''): string => `${settings.value.routes[route]}${rest}`
 
-function askDirect (question: Question): AsyncGenerator<Update> {
-  return shownUpdates(direct.ask({ ...clientQuestion(question, 'vac', { protocol: 'direct', label: `ask ${question.vac}` }), fields: { citations: true, ...question.fields } }))
+/** Asks with a key, since an answer with one goes on where its reader leaves; a service without runs ignores it. */
+async function * askDirect (question: Question): AsyncGenerator<Update> {
+  const { vac, task, cursor, fields, onSent, onRun } = question
+  if (task !== undefined) {
+    // the events of the question have no places, so the run is read from its beginning
+    if (cursor === undefined) yield { text: '' }
+    yield * shownUpdates(direct.resume(clientRun(task, 'vac', { protocol: 'direct', label: `read run of ${vac}` }, question)))
+    return
+  }
+  const asked = clientQuestion({
+    ...question,
+    onSent (sent) {
+      onSent?.(sent)
+      onRun?.(sent.response.headers.get('x-run-id') ?? undefined)
+    }
+  }, 'vac', { protocol: 'direct', label: `ask ${vac}` })
+  yield * shownUpdates(direct.ask({ ...asked, headers: { 'idempotency-key': randomId() }, fields: { citations: true, ...fields } }))
 }
 
 function askOpenAi (question: Question): AsyncGenerator<Update> {

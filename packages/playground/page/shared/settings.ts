@@ -20,6 +20,8 @@ export interface VacInfo {
   readonly model?: string
   readonly agent?: string
   readonly memory?: boolean
+  /** Questions to begin with, of its entry. */
+  readonly examples?: readonly string[]
   /** What it takes besides text. */
   readonly takes?: readonly string[]
 }

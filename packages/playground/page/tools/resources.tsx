@@ -24,7 +24,7 @@ export function ResourceCard ({ resource: { uri, uriTemplate, name, description,
   const written = useSignal(uri ?? uriTemplate ?? '')
   const { start, shown } = useReading(() => readResource(server, written.value))
   return (
-    <details class='card' data-testid='resource'>
+    <details class='entry' data-testid='resource' onToggle={event => { if (event.currentTarget.open && uri !== undefined) start() }}>
       <summary>{name} <small class='soft'>{at(server)}{mimeType === undefined || mimeType === '' ? '' : `, ${mimeType}`}</small></summary>
       <p class='soft'>{description}</p>
       <form class='row' onSubmit={event => { event.preventDefault(); start() }}>
@@ -43,7 +43,7 @@ export function PromptCard ({ prompt: { name, description, arguments: fields = [
     return (Array.isArray(messages) ? messages : []).map(message => isObject(message) ? message.content : message)
   })
   return (
-    <details class='card' data-testid='prompt'>
+    <details class='entry' data-testid='prompt'>
       <summary>{name} <small class='soft'>{at(server)}</small></summary>
       <p class='soft'>{description}</p>
       <form class='row' onSubmit={event => { event.preventDefault(); start() }}>

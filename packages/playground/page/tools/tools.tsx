@@ -99,13 +99,13 @@ export function Tools (): JSX.Element {
       {resources.length > 0 && (
         <section aria-label='Resources'>
           <h2 ref={resourcesAt} tabIndex={-1}>Resources</h2>
-          {resources.filter(one => matches(one.uri, one.uriTemplate, one.name, one.server)).slice(0, MAX_SHOWN).map(one => <ResourceCard key={`${one.server} ${one.uri ?? one.uriTemplate}`} resource={one} />)}
+          <div class='entries'>{resources.filter(one => matches(one.uri, one.uriTemplate, one.name, one.server)).slice(0, MAX_SHOWN).map(one => <ResourceCard key={`${one.server} ${one.uri ?? one.uriTemplate}`} resource={one} />)}</div>
         </section>
       )}
       {prompts.length > 0 && (
         <section aria-label='Prompts'>
           <h2 ref={promptsAt} tabIndex={-1}>Prompts</h2>
-          {prompts.filter(one => matches(one.name, one.description, one.server)).slice(0, MAX_SHOWN).map(one => <PromptCard key={`${one.server} ${one.name}`} prompt={one} />)}
+          <div class='entries'>{prompts.filter(one => matches(one.name, one.description, one.server)).slice(0, MAX_SHOWN).map(one => <PromptCard key={`${one.server} ${one.name}`} prompt={one} />)}</div>
         </section>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { isRecord } from '@polyvac/core/protocol'
 import type { Asked } from '../protocol.js'
 
 /** A file that came with the question, as interpreters get it in `extra.files`. */
@@ -30,6 +31,14 @@ function encoded (text: string): string | undefined {
 /** The question of a message: its text, or the names of its files where it has only those. */
 export function questionText (text: string, files: readonly QuestionFile[]): string {
   return text.trim() === '' ? files.map(({ filename, media_type: type }) => filename ?? type ?? 'a file').join('\n') : text.trim()
+}
+
+/** What of the field `files` of a body are files; a field of the caller may be anything. */
+export function questionFilesIn (field: unknown): QuestionFile[] {
+  const isText = (value: unknown): boolean => value === undefined || typeof value === 'string'
+  const isFile = (value: unknown): value is QuestionFile =>
+    isRecord(value) && [value.filename, value.media_type, value.bytes, value.url].every(isText) && (value.bytes ?? value.url) !== undefined
+  return Array.isArray(field) ? field.filter(isFile) : []
 }
 
 /** A file of the question as its turn keeps it. */

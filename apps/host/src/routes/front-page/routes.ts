@@ -3,7 +3,7 @@ import { authenticateCallers, vacsFor, type PrincipalOf } from '@polyvac/core/pl
 import type { FolderMemory } from '@polyvac/documents'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { HostOptions } from '../../host-options.js'
-import { exampleQuestion, exampleQuestions } from '../../example-question.js'
+import { exampleQuestions } from '../../example-question.js'
 import { loadPlugin } from '../../protocols.js'
 import { homePage, links, PLAYGROUND, POLICY, type Home } from './page.js'
 
@@ -36,29 +36,25 @@ export async function registerHome (app: FastifyInstance, parts: HomeParts): Pro
       const home = await homeOf(request, parts, principalOf)
       if (isBrowser(request)) return await sendHome(reply, home)
       const { url, version, vacs, protocols } = home
-      const names = vacs.map(({ name }) => name)
-      const shown = names.slice(0, MAX_VACS)
-      const examples = shown.map(async name => [name, await exampleQuestions(parts.foldersOf(name))] as const)
+      const shown = vacs.slice(0, MAX_VACS)
+      const examples = shown.map(async vac => [vac.name, await exampleQuestions(vac, parts.foldersOf(vac.name))] as const)
       return {
         name: 'polyvac',
         version,
-        vacs: names,
+        vacs: vacs.map(({ name }) => name),
         links: links(url, protocols).map(([path]) => url + path),
-        questions: withoutEmpty(await Promise.all(examples)),
-        left_out: withoutEmpty(shown.map(name => [name, home.leftOutOf(name)]))
+        questions: Object.fromEntries(await Promise.all(examples)),
+        left_out: Object.fromEntries(shown.map(({ name }) => [name, home.leftOutOf(name)] as const).filter(([, texts]) => texts.length > 0))
       }
     })
   })
 }
 
-function withoutEmpty (texts: ReadonlyArray<readonly [vac: string, texts: readonly string[]]>): Record<string, readonly string[]> {
-  return Object.fromEntries(texts.filter(([, list]) => list.length > 0))
-}
-
 async function homeOf (request: FastifyRequest, { vacs, version, protocols, publicUrl, foldersOf }: HomeParts, principalOf: PrincipalOf): Promise<Home> {
   const url = (publicUrl() || `${request.protocol}://${request.host}`).replace(/\/+$/, '')
   const usable = vacsFor(vacs, principalOf(request)).list()
-  return { url, version, vacs: usable, leftOutOf: vac => leftOutTexts(foldersOf(vac)), protocols: protocols(), question: await exampleQuestion(foldersOf(usable[0]?.name)) }
+  const [question] = await exampleQuestions(usable[0], foldersOf(usable[0]?.name))
+  return { url, version, vacs: usable, leftOutOf: vac => leftOutTexts(foldersOf(vac)), protocols: protocols(), question }
 }
 
 function leftOutTexts (folders: readonly FolderMemory[] = []): string[] {

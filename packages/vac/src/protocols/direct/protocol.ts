@@ -3,6 +3,7 @@ import { InvalidRequestError, MemorySearchResult, takeSteps, vacInfo, type Memor
 import {
   acceptedType, askRoute, EVENT_STREAM, readRoute, searchRoute, VectorName, type Asked, type ChatProtocol, type ChatRequest, type StreamFormat, type WholeFormat
 } from '../../protocol.js'
+import { questionFilesIn, turnFile } from '../../chat/question-file.js'
 import { takeCitations, withCitations } from './citations.js'
 import { bareTextFrames, eventFrames, lineFrames, textFrames } from './frames.js'
 import { conversationRoutes } from './conversations.js'
@@ -130,7 +131,8 @@ function toAsked (vac: Vac, question: string, history: unknown, extra: Record<st
   const turns = normaliseHistory(history)
   const steps = takeSteps(extra)
   const store = extra.store !== false
-  const asked: Asked = { vac, question: question.trim(), history: turns, extra, timeoutMs, steps, format, background, store }
+  const files = questionFilesIn(extra.files).map(turnFile)
+  const asked: Asked = { vac, question: question.trim(), files, history: turns, extra, timeoutMs, steps, format, background, store }
   if (conversation === undefined && background === undefined) return asked
   if (conversation !== undefined && turns.length > 0) throw new InvalidRequestError([{ path: 'body/chat_history', message: 'is ambiguous next to conversation_id, whose turns are the history; leave one of them out' }])
   if (!store) delete extra.store
