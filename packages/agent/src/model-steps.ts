@@ -63,7 +63,7 @@ export async function * runSteps ({ opened, system, messages, offered, citations
   const silence = new Silence(timeoutMs)
   const both = AbortSignal.any([signal, silence.signal])
   const text = new StepText(citations)
-  const calls = new Calls(offered, passages)
+  const calls = new Calls(offered, passages, began)
   const spans = new ModelSpans(name, began, passages)
   let hasBegun = isBegun
   let steps = 0
@@ -214,15 +214,17 @@ class StepText {
 class Calls {
   readonly #offered: OfferedTools
   readonly #passages: Pick<Passages, 'searched'>
+  readonly #began: number
   /** Those that wait for their results, and when they began. */
   // @keyed none: the calls of one step of one answer
   readonly #running = new Map<string, { readonly began: number, readonly isReported: boolean, readonly problem: string | undefined }>()
   // @keyed none: a list in order, of one answer: at most the calls of its last step
   readonly open: OpenCall[] = []
 
-  constructor (offered: OfferedTools, passages: Pick<Passages, 'searched'>) {
+  constructor (offered: OfferedTools, passages: Pick<Passages, 'searched'>, began: number) {
     this.#offered = offered
     this.#passages = passages
+    this.#began = began
   }
 
   get isRunning (): boolean { return this.#running.size > 0 }
@@ -247,7 +249,7 @@ class Calls {
     const { began, isReported = false, problem } = this.#running.get(id) ?? {}
     this.#running.delete(id)
     if (part.toolName === SEARCH_DOCUMENTS) yield * this.#passages.searched()
-    const timed = began === undefined ? {} : { duration_ms: Math.round(performance.now() - began) }
+    const timed = began === undefined ? {} : { start_ms: began - this.#began, duration_ms: Math.round(performance.now() - began) }
     if (part.type === 'tool-error') yield { tool_result: { id, error: { message: messageOf(part.error) }, ...timed } }
     else if (problem !== undefined) yield { tool_result: { id, error: { message: problem }, ...timed } }
     else if (!isReported) yield { tool_result: { id, output: part.output, ...timed } }

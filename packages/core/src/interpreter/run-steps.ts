@@ -40,8 +40,8 @@ export class RunSteps implements StepReading {
   #count = 0
   /** The reasoning whose pieces are coming. */
   #thinking: 'seen' | 'left out' | undefined
-  // @keyed none: calls of tools of one answer that have no result yet, with their beginning; maxSteps
-  readonly #open = new Map<string, number>()
+  // @keyed none: calls of tools of one answer that have no result yet; maxSteps
+  readonly #open = new Set<string>()
   // @keyed none: those of them that this run calls, with their beginning; maxSteps
   readonly #running = new Map<string, number>()
   // @keyed none: spans of one answer that have not ended, with their beginning; maxSteps
@@ -53,11 +53,11 @@ export class RunSteps implements StepReading {
     this.#capacity = { max: sink.limits.maxStepChars, left: sink.limits.maxStepChars }
   }
 
-  get lastCall (): string | undefined { return [...this.#open.keys()].at(-1) }
+  get lastCall (): string | undefined { return [...this.#open].at(-1) }
 
   get elapsed (): number { return tenth(performance.now() - this.#sink.began) }
 
-  readonly startOf = (id: string): number | undefined => this.#open.get(id) ?? this.#spans.get(id)
+  readonly startOf = (id: string): number | undefined => this.#spans.get(id)
 
   /** As steps are read: a reader of names needs no copy of what it does not see. */
   readonly copy = (value: unknown): unknown => copyJson(value, this.#capacity)
@@ -123,7 +123,7 @@ export class RunSteps implements StepReading {
     const start = this.#running.get(id)
     if (start === undefined) return
     this.#running.delete(id)
-    this.#push('tool_result', { id, state: 'error' in outcome ? 'failed' : 'completed', ...outcome, duration_ms: tenth(performance.now() - start) })
+    this.#push('tool_result', { id, state: 'error' in outcome ? 'failed' : 'completed', ...outcome, start_ms: start - this.#sink.began, duration_ms: tenth(performance.now() - start) })
   }
 
   /** A step of this run itself never fails the answer: what is not JSON is left out of it. */
@@ -152,7 +152,7 @@ export class RunSteps implements StepReading {
     const { view, limits: { maxSteps } } = this.#sink
     if (view === undefined) {
       if ('tool_result' in step) this.#open.delete(step.tool_result.id)
-      else if ('tool_call' in step && this.#open.size < maxSteps) this.#open.set(step.tool_call.id, this.elapsed)
+      else if ('tool_call' in step && this.#open.size < maxSteps) this.#open.add(step.tool_call.id)
       return undefined
     }
     const chars = STEP_CHARS + headChars(step)
@@ -169,7 +169,7 @@ export class RunSteps implements StepReading {
         return undefined
       }
     }
-    if ('tool_call' in step) this.#open.set(step.tool_call.id, this.elapsed)
+    if ('tool_call' in step) this.#open.add(step.tool_call.id)
     if ('span' in step && step.span.state === 'running') this.#spans.set(step.span.id, step.span.start_ms)
     return stepFor(view, step)
   }

@@ -14,7 +14,7 @@ export interface StepReading {
   copy (value: unknown): unknown
   /** The id of the last call without a result, for a result without one. */
   readonly lastCall: string | undefined
-  /** When the call of a tool or the span with this id began, in ms since the interpreter was called. */
+  /** When the span with this id began, in ms since the interpreter was called. */
   startOf (id: string): number | undefined
   /** The time since then, in ms. */
   readonly elapsed: number
@@ -38,17 +38,15 @@ export const readers = {
     return { tool_call: { id: idOf(id) ?? newCallId(), name: called, ...at !== undefined && { server: at }, input: copy(input ?? parsed(form.arguments) ?? {}) ?? null } }
   },
 
-  tool_result (given, { copy, lastCall, startOf }) {
-    const { id, output, error, duration_ms: ms } = recordOf('tool_result', given)
+  tool_result (given, { copy, lastCall }) {
+    const { id, output, error, duration_ms: ms, start_ms: start } = recordOf('tool_result', given)
     const isFailed = error !== undefined && error !== null && error !== false
-    const called = idOf(id) ?? lastCall ?? newCallId()
-    const start = startOf(called)
     return {
       tool_result: {
-        id: called,
+        id: idOf(id) ?? lastCall ?? newCallId(),
         ...isFailed ? { state: 'failed', error: copy(toolError(error)) as ToolError } : { state: 'completed', output: copy(output) ?? null },
         ...isTime(ms) && { duration_ms: ms },
-        ...start !== undefined && { start_ms: start }
+        ...isTime(start) && { start_ms: tenth(start) }
       }
     }
   },

@@ -26,7 +26,7 @@ export const STEPS = {
     output: Type.Optional(Type.Unknown({ description: 'of a completed call; absent for callers who see only names' })),
     error: Type.Optional(Type.Object(ToolError.properties, { description: 'of a failed call; absent for callers who see only names' })),
     duration_ms: Type.Optional(Type.Number({ minimum: 0, description: 'how long the call took, in ms' })),
-    start_ms: Type.Optional(StartMs)
+    start_ms: Type.Optional(Type.Number({ minimum: 0, description: 'when the call began, in ms since the interpreter was called, where the service or the interpreter states it' }))
   }),
   span: Type.Object({
     id: Type.String({ description: 'unique in its answer; a later span with it takes the place of this one' }),
@@ -129,7 +129,7 @@ export function joinSteps (last: Step, next: Step): Step | undefined {
 /** A step as an interpreter may yield it: what is missing is filled in, and values become JSON. */
 export type InterpreterStep =
   | { readonly tool_call: { readonly id?: string | undefined, readonly name: string, readonly server?: string | undefined, readonly input?: unknown } }
-  | { readonly tool_result: { readonly id?: string | undefined, readonly output?: unknown, readonly error?: unknown, readonly duration_ms?: number | undefined } }
+  | { readonly tool_result: { readonly id?: string | undefined, readonly output?: unknown, readonly error?: unknown, readonly duration_ms?: number | undefined, readonly start_ms?: number | undefined } }
   | { readonly span: SpanInput }
   | { readonly reasoning: string }
   | { readonly source: { readonly page_content: string, readonly metadata?: Readonly<Record<string, unknown>> | undefined } }
