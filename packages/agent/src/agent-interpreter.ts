@@ -7,8 +7,9 @@ import { isAgentState, withResults, type AgentState } from './awaited-calls.js'
 import { NoAnswerError, NothingToAnswerWithError } from './errors.js'
 import { instructionsOf, messagesFor, type Asking } from './messages.js'
 import { NothingBegunError, runSteps, type StepsEnd } from './model-steps.js'
-import { ASK_USER, offerTools, type OfferedTools } from './offer-tools.js'
+import { offerTools, type OfferedTools } from './offer-tools.js'
 import { readAgentOptions, type AgentOptions } from './options.js'
+import { ASK_USER } from './own-tools.js'
 import { Passages } from './passages.js'
 
 /** Calls of the model for one answer, where nothing else is set. */

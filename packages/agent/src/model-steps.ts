@@ -5,7 +5,8 @@ import type { ModelMessage, TextStreamPart, ToolSet } from 'ai'
 
 import { NoAnswerError } from './errors.js'
 import { ModelSpans } from './model-spans.js'
-import { SEARCH_DOCUMENTS, type OfferedTools } from './offer-tools.js'
+import type { OfferedTools } from './offer-tools.js'
+import { SEARCH_DOCUMENTS } from './own-tools.js'
 import type { Passages } from './passages.js'
 
 export interface StepsOptions {

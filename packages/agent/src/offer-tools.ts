@@ -1,10 +1,11 @@
 import type { FunctionTool, InterpreterExtra, ListedAgent, ToolCallResult } from '@polyvac/core'
-import { CALL_TOOL, InvalidRequestError, isRecord, SEARCH_TOOLS, selectTools, toolName, type SelectedTool } from '@polyvac/core/plugin'
+import { InvalidRequestError, isRecord, selectTools, toolName, type SelectedTool } from '@polyvac/core/plugin'
 import type { ToolSet } from 'ai'
 import { agentResult, agentTool } from './agent-tools.js'
 import { AWAITED, isAwaited, type AwaitedCall } from './awaited-calls.js'
 import { ToolsError } from './errors.js'
 import { markedData } from './marked-data.js'
+import { ASK_USER, SEARCH_DOCUMENTS } from './own-tools.js'
 import type { Passages } from './passages.js'
 import { HiddenTools } from './search-tools.js'
 import { toolText } from './tool-text.js'
@@ -15,14 +16,6 @@ type Chosen = SelectedTool<FunctionTool>
 
 /** Calls of tools of one answer; a model that asks for more gets a refusal as their results. */
 export const MAX_TOOL_CALLS = 200
-
-export const ASK_USER = 'ask_user'
-export const SEARCH_DOCUMENTS = 'search_documents'
-
-/** The names that other tools of an agent cannot have, also those of the two that it has in place of many tools. */
-export function ownToolNames (hasMemory: boolean): readonly string[] {
-  return [ASK_USER, SEARCH_TOOLS, CALL_TOOL, ...hasMemory ? [SEARCH_DOCUMENTS] : []]
-}
 
 /** The tools of one answer. */
 export interface OfferedTools {

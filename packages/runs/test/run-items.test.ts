@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'tap'
 import { runItems } from '../src/runs/run-items.js'
+import { errorOf } from '../src/runs/run-view.js'
 
 // What readers of a run get, whatever its attempts said, wherever a reader came, left and came back.
 
@@ -187,4 +188,11 @@ test('a reader that takes what a turn has said until now, and then what follows,
       }
     }
   }), { numRuns: 60 })
+})
+
+test('a run whose failure found no place in the store failed for a while', t => {
+  const statusOf = (code: string): unknown => errorOf({ state: 'failed', artifacts: [], error: { code, message: 'it is full' } })
+  t.match(statusOf('TASK_STORE_FULL'), { code: 'TASK_STORE_FULL', statusCode: 503 })
+  t.match(statusOf('TASK_TIMEOUT'), { code: 'TASK_TIMEOUT', statusCode: 500 })
+  t.end()
 })

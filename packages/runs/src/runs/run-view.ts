@@ -10,6 +10,8 @@ import type { RunInput } from './run-input.js'
 export const ANSWER = 'answer'
 /** The artifact with the failure of a run. */
 export const FAILURE = 'failure'
+/** Failures of the store that pass. */
+const PASSING: ReadonlySet<string> = new Set(['TASK_STORE_FULL', 'TASK_STORE_UNAVAILABLE'])
 
 /** A task as its callers see it. */
 export function viewRun (task: TaskRecord): Run {
@@ -42,6 +44,7 @@ export function errorOf ({ state, artifacts, error }: Pick<TaskRecord, 'state' |
   if (state === 'canceled') return new RunCancelledError(error === null ? '' : `: ${error.message}`)
   const stored = artifacts.findLast(({ name }) => name === FAILURE)?.content as StoredFailure | undefined
   if (state !== 'failed') return undefined
-  // without one the store ended it: its time was up, or its processes died
-  return failureError(stored ?? { status: 500, code: error?.code ?? 'INTERNAL_ERROR', message: error?.message ?? 'the run failed' })
+  // without one the store ended it: its time was up, its processes died, or the store had no place for the failure
+  const code = error?.code ?? 'INTERNAL_ERROR'
+  return failureError(stored ?? { status: PASSING.has(code) ? 503 : 500, code, message: error?.message ?? 'the run failed' })
 }
