@@ -89,7 +89,7 @@ test('a tool that a caller may not use is never found, and is to a call as one t
     const { vac, requests } = await fakeModel(t, [search('open the vault, read a secret'), call('vault__open', {}), { calls: [{ name: 'vault__open', args: {} }] }, call(7), { says: 'No.' }])
     const { calls, ...access } = servers(tools)
     const { chunks } = await ask(agentInterpreter(), 'Open it', { vac: { ...vac, tools: list }, principal: { owner }, ...access })
-    const unmarked = JSON.stringify([results(requests.at(-1)!), stepsIn(chunks)]).replace(/data \w{12}|"duration_ms":\d+/g, '')
+    const unmarked = JSON.stringify([results(requests.at(-1)!), stepsIn(chunks)]).replace(/data \w{12}|"(?:start|duration)_ms":[\d.]+/g, '')
     return [[unmarked], calls]
   }
   const [ofAlice, callsOfAlice] = await seenBy('alice', [...others(50), vault])
