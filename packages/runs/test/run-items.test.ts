@@ -191,7 +191,7 @@ test('a reader that takes what a turn has said until now, and then what follows,
 })
 
 test('a run whose failure found no place in the store failed for a while', t => {
-  const statusOf = (code: string): unknown => errorOf({ state: 'failed', artifacts: [], error: { code, message: 'it is full', timestamp: '' } })
+  const statusOf = (code: string): unknown => errorOf({ state: 'failed', artifacts: [], error: { code, message: 'it is full', timestamp: 0 } })
   t.match(statusOf('TASK_STORE_FULL'), { code: 'TASK_STORE_FULL', statusCode: 503 })
   t.match(statusOf('TASK_TIMEOUT'), { code: 'TASK_TIMEOUT', statusCode: 500 })
   t.end()
