@@ -11,7 +11,7 @@ export async function examples (packed, temporary, check) {
     const source = join(root, 'examples', name)
     // a folder without package.json is not an example for users
     if (!existsSync(join(source, 'package.json'))) continue
-    const folder = join(temporary, name)
+    const folder = join(temporary, `example-${name}`)
     await cp(source, folder, { recursive: true, filter: path => !['node_modules', '.polyvac'].includes(basename(path)) })
     await check(`${name} installs`, () => install(folder))
     await check(`${name} passes its test`, async () => { await run(process.execPath, ['test.mjs'], { cwd: folder }) })

@@ -65,7 +65,7 @@ export async function initialised (packed, temporary, check) {
     await run(process.execPath, [join(root, 'apps', 'polyvac', 'dist', 'cli.js'), 'init', '--template', 'model', agent])
     await install(agent)
     await run(process.execPath, [cli(agent), 'check'], { cwd: agent })
-    assert.match(await run('npm', ['run', '--silent', 'tools'], { cwd: agent }), /files read_text_file/)
+    assert.match(await run('npm', ['run', 'tools'], { cwd: agent }), /files read_text_file/)
   })
 }
 
