@@ -10,7 +10,7 @@ import { markdownTable, printTable } from './table.mjs'
  * In the order of the report. Each file exports its `title` and `run()`; with `mustMeet`, a figure that misses its bar
  * ends the run with exit code 1.
  */
-const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'answers', 'questions', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'runs', 'conversations', 'chats', 'agent', 'a2a-dialects', 'gateway', 'mcp', 'telemetry', 'postgres', 'loop']
+const SCENARIOS = ['direct', 'layers', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'answers', 'questions', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'runs', 'conversations', 'chats', 'agent', 'a2a-dialects', 'gateway', 'mcp', 'telemetry', 'postgres', 'loop']
 
 /** A scenario without `longestMs` takes a minute; one that hangs must not prevent the figures of the others. */
 const LONGEST_MS = 180_000

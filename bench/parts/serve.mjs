@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { aborts, made } from './interpreters.mjs'
+import { profileLayers } from './layers.mjs'
 
 const [kind, folder] = process.argv.slice(2)
 
@@ -56,6 +57,8 @@ await app.listen({ port: 0, host: '127.0.0.1' })
 const LOOP_MS = 10
 const loop = monitorEventLoopDelay({ resolution: LOOP_MS })
 
+let endProfile
+
 const answers = {
   rss: () => process.memoryUsage.rss(),
   async rssAfterGc () {
@@ -80,6 +83,9 @@ const answers = {
     const late = ns => Math.max(0, ns / 1e6 - LOOP_MS)
     return { p50: late(loop.percentile(50)), p99: late(loop.percentile(99)), max: late(loop.max) }
   },
+  async startProfile () { endProfile = await profileLayers() },
+  /** The µs of each layer since `startProfile`. */
+  stopProfile: () => endProfile(),
   aborts: () => aborts.splice(0),
   made: () => made.chunks,
   atOnce: async () => (await import('./task-interpreters.mjs')).atOnce.most,
