@@ -1,4 +1,4 @@
-import { Disconnects, isMetered, isMissingModule, memoryBudget, observeMetrics, OpenStreams, protocolOf, record, telemetryNames as names, Totals, useMeter, within, type Observe } from '@polyvac/core/plugin'
+import { Disconnects, isMetered, isMissingModule, memoryBudget, observeMetrics, OpenStreams, protocolOf, record, telemetryNames as names, Totals, useMeter, within, type Observe, type Watch } from '@polyvac/core/plugin'
 import type { Vacs } from '@polyvac/core'
 import type { Gateway, UpstreamState } from '@polyvac/mcp-gateway'
 import type { TaskState, TaskStore } from '@polyvac/tasks'
@@ -20,7 +20,7 @@ const UPSTREAM_STATES = ['starting', 'ready', 'waiting', 'failed', 'stopped'] as
 const TASK_STATES = ['submitted', 'working', 'input-required', 'auth-required'] as const satisfies readonly TaskState[]
 /** The function that ends the watch for the client of a request, until the request is counted. */
 const WATCH = Symbol('polyvac.watch')
-interface Watched { [WATCH]?: (() => void) | 'counted' | undefined }
+interface Watched { [WATCH]?: Watch | 'counted' | undefined }
 
 /** What the gauges read. */
 export interface Measured {
@@ -39,7 +39,7 @@ export function measure (app: FastifyInstance, measured: Measured): void {
   const count = (request: FastifyRequest & Watched, { elapsedTime }: FastifyReply, status: number): void => {
     const { [WATCH]: watch } = request
     if (watch === 'counted') return
-    watch?.()
+    watch?.remove()
     request[WATCH] = 'counted'
     record('http.server.request.duration', elapsedTime / 1000, labels.of(request, status))
   }
@@ -48,8 +48,8 @@ export function measure (app: FastifyInstance, measured: Measured): void {
   app.addHook('onRequest', (request: FastifyRequest & Watched, reply, done) => {
     const { raw } = reply
     // a response without a socket waits behind another one: its headers are not sent
-    const unwatch = disconnects.watch(reply, () => { count(request, reply, raw.headersSent && raw.socket !== null ? raw.statusCode : CLIENT_LEFT) })
-    request[WATCH] ??= unwatch
+    const watch = disconnects.watch(reply, () => { count(request, reply, raw.headersSent && raw.socket !== null ? raw.statusCode : CLIENT_LEFT) })
+    request[WATCH] ??= watch
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {

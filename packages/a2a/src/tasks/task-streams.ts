@@ -60,13 +60,13 @@ export class TaskStreams {
     if (isTerminal(state) || isWaiting(state)) return created.task
     const { tasks, replies, sendTimeoutMs } = this.#options
     releaseContext()
-    const { signal, end } = replies.begin(reply)
-    const stop = deadlineSignal(sendTimeoutMs, signal)
+    const open = replies.begin(reply)
+    const stop = deadlineSignal(sendTimeoutMs, open.signal)
     try {
       return await tasks.settle(created, stop.signal)
     } finally {
       stop.end()
-      end()
+      open.end()
     }
   }
 
@@ -76,8 +76,8 @@ export class TaskStreams {
   async open (caller: Principal | undefined, reply: FastifyReply, send: (stream: TaskStream) => Promise<void>): Promise<void> {
     const place = this.#options.quota.take(caller, () => { reply.raw.destroy() })
     try {
-      const { signal, end } = this.#options.replies.begin(reply)
-      await send({ reply, place, signal }).finally(end)
+      const open = this.#options.replies.begin(reply)
+      await send({ reply, place, signal: open.signal }).finally(() => { open.end() })
     } finally {
       place.release()
     }

@@ -19,6 +19,11 @@ export function needsDrain (raw: Raw): boolean {
   return raw.writableNeedDrain || (raw as { stream?: { readonly writableNeedDrain: boolean } }).stream?.writableNeedDrain === true
 }
 
+/** One of a response, until it is removed. */
+export interface Watch { remove (): unknown }
+
+const NONE: Watch = { remove () {} }
+
 /**
  * Notifies of callers that disconnect. It listens to the socket, not to the response: a response that is queued behind
  * another one on its connection emits no `close`. One listener serves all answers of a socket. A stream of HTTP/2
@@ -28,17 +33,17 @@ export class Disconnects {
   // @keyed none: the keys are open connections, which the host bounds; a function for each response in progress
   readonly #sockets = new WeakMap<Socket, LinkedSet<() => void>>()
 
-  /** Calls `onDisconnect` once the caller has disconnected, at once if it has. Returns the function that stops it. */
-  watch ({ raw, request }: FastifyReply, onDisconnect: () => void): () => void {
+  /** Calls `onDisconnect` once the caller has disconnected, at once if it has. */
+  watch ({ raw, request }: FastifyReply, onDisconnect: () => void): Watch {
     const { socket, httpVersionMajor } = request.raw
     if (httpVersionMajor > 1) {
       raw.once('close', onDisconnect)
       if (isDestroyed(raw)) onDisconnect()
-      return () => { raw.off('close', onDisconnect) }
+      return { remove: () => raw.off('close', onDisconnect) }
     }
     const node = this.#listenersOf(socket).add(onDisconnect)
     if (socket.destroyed) onDisconnect()
-    return () => { node.remove() }
+    return node
   }
 
   /** Its listener sees nothing of a request, which would live as long as the connection. */
@@ -54,15 +59,16 @@ export class Disconnects {
   /** Calls `onOver` once, when the response is complete or the caller has disconnected. */
   whenOver (reply: FastifyReply, onOver: () => void): void {
     let isOver = false
+    // the caller may have disconnected already
+    let watch: Watch = NONE
     const end = (): void => {
       if (isOver) return
       isOver = true
-      unwatch()
+      watch.remove()
       onOver()
     }
-    let unwatch = (): void => {}
     reply.raw.once('close', end)
-    unwatch = this.watch(reply, end)
-    if (isOver) unwatch()
+    watch = this.watch(reply, end)
+    if (isOver) watch.remove()
   }
 }

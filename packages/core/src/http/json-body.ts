@@ -30,19 +30,22 @@ async function ignoreEmptyBody ({ headers }: FastifyRequest): Promise<void> {
 /** Deepest nesting of a request body. Deeper values overflow the stack of code that clones or prints them. */
 export const MAX_BODY_DEPTH = 64
 
-/** Whether a body is nested deeper than MAX_BODY_DEPTH. It does not recurse. */
+/** Whether a body, as JSON.parse returned it, is nested deeper than MAX_BODY_DEPTH. */
 export function isTooDeep (body: unknown): boolean {
-  let level: object[] = typeof body === 'object' && body !== null ? [body] : []
-  for (let depth = 1; level.length > 0; depth++) {
-    if (depth > MAX_BODY_DEPTH) return true
-    const next: object[] = []
-    for (const value of level) {
-      // for...in would make a text of each index of an array
-      for (const child of Array.isArray(value) ? value : Object.values(value)) {
-        if (typeof child === 'object' && child !== null) next.push(child)
-      }
-    }
-    level = next
+  return typeof body === 'object' && body !== null && isDeeper(body as Record<string, unknown>, MAX_BODY_DEPTH)
+}
+
+/** It recurses no deeper than the bound, and allocates nothing: it looks at every body. */
+function isDeeper (value: Record<string, unknown>, levels: number): boolean {
+  if (levels === 0) return true
+  if (Array.isArray(value)) {
+    // for...in would make a text of each index
+    for (const child of value) if (typeof child === 'object' && child !== null && isDeeper(child, levels - 1)) return true
+    return false
+  }
+  for (const key in value) {
+    const child = value[key]
+    if (typeof child === 'object' && child !== null && isDeeper(child as Record<string, unknown>, levels - 1)) return true
   }
   return false
 }

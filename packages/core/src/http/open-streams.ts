@@ -1,5 +1,5 @@
 import { CallAbortedError, ShuttingDownError } from '../basics/errors.js'
-import { Disconnects, isDestroyed, isSent } from './client-disconnect.js'
+import { Disconnects, isDestroyed, isSent, type Watch } from './client-disconnect.js'
 import { LinkedSet, type LinkedNode } from '../basics/linked-set.js'
 import { LightAbort, type AbortSignalLike } from '../basics/light-abort.js'
 import { within } from '../basics/within.js'
@@ -18,22 +18,23 @@ export interface OpenStream {
 class Open implements OpenStream {
   readonly signal = new LightAbort()
   readonly raw: ServerResponse
-  readonly #unwatch: () => void
+  readonly #watch: Watch
   node: LinkedNode<Open> | undefined
 
   constructor (reply: FastifyReply, disconnects: Disconnects) {
-    const { raw } = reply
-    this.raw = raw
-    this.#unwatch = disconnects.watch(reply, () => {
-      if (isSent(raw)) return
-      raw.destroy()
-      this.signal.abort(new CallAbortedError('the client left'))
-    })
+    this.raw = reply.raw
+    this.#watch = disconnects.watch(reply, () => { this.#leave() })
   }
 
-  readonly end = (): void => {
+  #leave (): void {
+    if (isSent(this.raw)) return
+    this.raw.destroy()
+    this.signal.abort(new CallAbortedError('the client left'))
+  }
+
+  end (): void {
     this.node?.remove()
-    this.#unwatch()
+    this.#watch.remove()
   }
 }
 

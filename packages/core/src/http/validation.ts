@@ -39,7 +39,8 @@ export const schemaValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPa
   const compiled = TypeCompiler.Compile(schema)
   return (value: unknown) => {
     if (httpPart === 'body' && isTooDeep(value)) return { error: new BodyTooDeepError(MAX_BODY_DEPTH) }
-    if (compiled.Check(value)) return { value }
+    // without `value` Fastify keeps the one that it has
+    if (compiled.Check(value)) return true
     const converted = httpPart === 'body' ? value : convertTexts(schema, value)
     if (compiled.Check(converted)) return { value: converted }
     return { error: new InvalidRequestError(problemsOf(compiled, converted, httpPart)) }

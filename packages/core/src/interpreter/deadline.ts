@@ -10,12 +10,15 @@ const live = new LinkedSet<Deadline>()
 let ticker: NodeJS.Timeout | undefined
 let idle = 0
 
+/** A call that ends when its time is over. */
+export interface TimedCall { timeOut (): void }
+
 /** A timeout for a call. One ticker serves all of them: a timer per call costs more than the work of a short call. */
 export class Deadline {
   readonly at: number
   readonly #place: LinkedNode<Deadline>
 
-  constructor (ms: number, readonly onTimeout: () => void) {
+  constructor (ms: number, readonly call: TimedCall) {
     this.at = performance.now() + ms
     ticker ??= setInterval(tick, TICK_MS)
     // the process must not end while a call is in progress
@@ -40,6 +43,6 @@ function tick (): void {
   for (const deadline of live.values()) {
     if (deadline.at > now) continue
     deadline.clear()
-    deadline.onTimeout()
+    deadline.call.timeOut()
   }
 }

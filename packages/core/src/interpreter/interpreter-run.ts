@@ -1,5 +1,5 @@
 import { normaliseAnswer } from '../vac/answer.js'
-import { Deadline } from './deadline.js'
+import { Deadline, type TimedCall } from './deadline.js'
 import { hasAnswer, toChunk, type StepReader } from '../vac/chunk.js'
 import { AgentCalls } from './agent-calls.js'
 import { makeExtra, type OnDemand } from './extra.js'
@@ -13,7 +13,6 @@ import { DEFAULT_LIMITS, type RunLimits } from './run-limits.js'
 import { guardCall, inCall, isTracking, type GuardedCall } from './stray-errors.js'
 import { observeCall, type ObservedCall } from '../telemetry/observe-call.js'
 import { yieldToEventLoop } from '../basics/turns.js'
-import { SurrogateJoin } from '../basics/well-formed.js'
 import {
   CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacNotFoundError, VacTimeoutError
 } from '../basics/errors.js'
@@ -45,8 +44,15 @@ export interface Run extends ToolAccess {
   readonly limits?: RunLimits | undefined
   /** The VACs that the interpreter may ask, or how it reaches them. Default: none. */
   readonly agents?: ExposedVacs | AgentAccess | undefined
-  /** Called when the run begins; it refuses by throwing. It returns the function to call when the run is over. */
-  readonly admit?: ((owner: string | undefined) => () => void) | undefined
+  /** Where the run has a place while it goes on. */
+  readonly places?: RunPlaces | undefined
+}
+
+export interface RunPlaces {
+  /** Called when a run begins. @throws the refusal */
+  enter (owner: string | undefined): void
+  /** Called when it is over. */
+  leave (owner: string | undefined): void
 }
 
 type Item = IteratorResult<Chunk, undefined>
@@ -57,7 +63,7 @@ type Pulled = { readonly result: IteratorResult<unknown> } | { readonly err: unk
  * interpreter's items and its pushed text in the order in which they came; one reader waits at a time. What a short
  * call does not use (signal, timer, pushed text, handlers) is created at first use.
  */
-export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedCall, StepReader {
+export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedCall, StepReader, TimedCall {
   readonly #run: Run
   readonly #call: PlacedCall
   #state: 'new' | 'running' | 'over' = 'new'
@@ -66,7 +72,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #source: Source | undefined
   #onAbort: (() => void) | undefined
   #deadline: Deadline | undefined
-  #release: (() => void) | undefined
+  #isAdmitted = false
   /** Held until the interpreter has ended, which may be after the run. */
   #place: CallPlace | undefined
   #guarded: LinkedNode<GuardedCall> | undefined
@@ -92,8 +98,8 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #leaving = false
   #onItem: ((result: IteratorResult<unknown>) => void) | undefined
   #onError: ((err: unknown) => void) | undefined
-  readonly #kept = new KeptText()
-  readonly #pairs = new SurrogateJoin()
+  /** The text that was streamed; undefined before its first chunk. */
+  #kept: KeptText | undefined
   /** The rest of a large chunk, which its reader gets in pieces, one in each turn of the event loop. */
   #rest = ''
   #isCutting = false
@@ -149,6 +155,10 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   /** Ends the call with an error that its interpreter threw outside of it. */
   fail (cause: unknown): void {
     this.#abort(Object.assign(new VacInterpreterFailedError(JSON.stringify(this.vac)), { cause }))
+  }
+
+  timeOut (): void {
+    this.#abort(new VacTimeoutError(JSON.stringify(this.vac), this.#call.timeoutMs! / 1000))
   }
 
   get signal (): AbortSignal {
@@ -213,10 +223,11 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     this.#state = 'running'
     this.#began = this.#burstStart = performance.now()
     try {
-      const { vac, admit, interpreter, config } = this.#run
+      const { vac, places, interpreter, config } = this.#run
       const call = this.#call
       this.#observed = observeCall(this.#run, call)
-      this.#release = admit?.(call.principal?.owner)
+      places?.enter(call.principal?.owner)
+      this.#isAdmitted = true
       this.#guarded = guardCall(this)
       const { signal, timeoutMs, place } = call
       if (signal !== undefined) {
@@ -224,9 +235,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
         if (signal.aborted) return this.#onAbort()
         signal.addEventListener('abort', this.#onAbort)
       }
-      if (timeoutMs !== undefined) {
-        this.#deadline = new Deadline(timeoutMs, () => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)))
-      }
+      if (timeoutMs !== undefined) this.#deadline = new Deadline(timeoutMs, this)
       place?.hold()
       this.#place = place
       const { callTool, listTools, tools } = this.#observed?.toolsOf(this.#run) ?? this.#run
@@ -358,7 +367,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   }
 
   #give (chunk: string | Progress | Step): void {
-    if (typeof chunk === 'string') this.#giveText(this.#pairs.push(chunk))
+    if (typeof chunk === 'string') this.#giveText(chunk)
     else if (this.#whole) this.#report(chunk)
     else this.#settle({ done: false, value: chunk })
   }
@@ -368,7 +377,9 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     else this.#call.onStep?.(chunk)
   }
 
-  #giveText (text: string): void {
+  #giveText (chunk: string): void {
+    this.#kept ??= new KeptText()
+    const text = this.#kept.pairs.push(chunk)
     if (text === '') return
     const { maxAnswerChars, maxStreamedChars } = this.#limits
     this.#kept.add(text, this.#whole ? maxAnswerChars : maxStreamedChars, this.#whole, this.#call.principal?.owner)
@@ -403,18 +414,19 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     const { vac } = this.#run
     const outcome = value ?? this.#outcome ?? this.#pushed?.ended
     if (typeof outcome === 'string' && outcome.length > this.#limits.maxAnswerChars) throw this.#longerThan('a text')
-    const half = this.#pairs.end()
-    if (half !== '') this.#kept.add(half, Infinity, false, this.#call.principal?.owner)
-    const truncated = this.#kept.isTruncated && !hasAnswer(outcome)
+    const kept = this.#kept
+    const half = kept?.pairs.end() ?? ''
+    if (half !== '') kept?.add(half, Infinity, false, this.#call.principal?.owner)
+    const truncated = kept?.isTruncated === true && !hasAnswer(outcome)
     if (truncated && this.#whole) {
       throw new VacInvalidResultError(JSON.stringify(vac), `more than ${this.#limits.maxAnswerChars} characters without an answer object`)
     }
-    const answer = normaliseAnswer(vac, outcome, this.#kept.text, this.#limits.maxObjectChars)
+    const answer = normaliseAnswer(vac, outcome, kept?.text ?? '', this.#limits.maxObjectChars)
     if (truncated) answer.metadata = { ...answer.metadata, truncated: true }
     const left = this.#call.steps === undefined ? 0 : this.#steps?.leftOut ?? 0
     if (left > 0) answer.metadata = { ...answer.metadata, steps_left_out: left }
     // readers of text get an answer that was not streamed, too
-    const text = this.#kept.seen === 0 && this.#call.streamedOnly !== true ? answer.answer : half
+    const text = (kept?.seen ?? 0) === 0 && this.#call.streamedOnly !== true ? answer.answer : half
     if (text !== '' && !this.#whole) {
       this.#last = answer
       this.#send(text)
@@ -464,8 +476,8 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     this.#pushed?.close()
     if (this.#aborted) this.#leave()
     this.#guarded?.remove()
-    this.#kept.release()
-    this.#release?.()
+    this.#kept?.release()
+    if (this.#isAdmitted) this.#run.places?.leave(this.#call.principal?.owner)
     this.#freePlace()
   }
 

@@ -1,5 +1,5 @@
 import { BYTES_PER_CHAR, memoryBudget, type HeldBytes } from '../limits/memory-budget.js'
-import { beginning } from '../basics/well-formed.js'
+import { beginning, SurrogateJoin } from '../basics/well-formed.js'
 
 /** Characters of a block. */
 const BLOCK_CHARS = 16 * 1024
@@ -14,6 +14,7 @@ export function holdText (owner: string | undefined): HeldBytes {
  * since the last one. A string that grows by `+=` keeps an object for every chunk until it is read.
  */
 export class KeptText {
+  readonly pairs = new SurrogateJoin()
   /** Characters of all chunks, kept or not. */
   seen = 0
   #blocks = ''

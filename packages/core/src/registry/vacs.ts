@@ -5,7 +5,7 @@ import { callback, integer, optional, readOptions, required, withMethod, type Op
 import { APPROVAL_TTL, type ApprovalRecords } from '../approvals/approval-store.js'
 import { approvingInterpreter } from '../approvals/approving-interpreter.js'
 import type { ApprovalRule } from '../approvals/run-approvals.js'
-import type { Run } from '../interpreter/interpreter-run.js'
+import type { Run, RunPlaces } from '../interpreter/interpreter-run.js'
 import { askInterpreter, runInterpreter } from '../interpreter/run-interpreter.js'
 import { RUN_LIMITS, type RunLimits } from '../interpreter/run-limits.js'
 import type { VacConfig } from '../config/schema.js'
@@ -156,10 +156,12 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     }
   }
   places.resize(maxConcurrent)
-  const admit = (owner: string | undefined): () => void => {
-    if (!places.tryTake(owner)) throw places.taken < maxConcurrent ? places.refusal() : new VacBusyError(maxConcurrent)
-    generation.enter()
-    return () => {
+  const runs: RunPlaces = {
+    enter (owner) {
+      if (!places.tryTake(owner)) throw places.taken < maxConcurrent ? places.refusal() : new VacBusyError(maxConcurrent)
+      generation.enter()
+    },
+    leave (owner) {
       places.release(owner)
       generation.leave()
     }
@@ -179,7 +181,7 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     const rule = own.remote === undefined ? approvalsFor(name, config, approvals) : undefined
     // its own tools, those of servers with `approve`, and agents that ask for approvals
     const mayWait = config.approve !== undefined || callTool !== undefined || Array.isArray(config.tools)
-    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter: rule === undefined ? interpreter : approvingInterpreter(interpreter, rule, mayWait), callTool, listTools, tools, memory: own.memory, limits, admit, agents })
+    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter: rule === undefined ? interpreter : approvingInterpreter(interpreter, rule, mayWait), callTool, listTools, tools, memory: own.memory, limits, places: runs, agents })
     const takes = stream.takes ?? stream.openai
     const [streamed, asked] = [run(stream), run(ask)]
     built.set(name, {

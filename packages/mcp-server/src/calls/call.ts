@@ -1,5 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
-import { CallAbortedError, isRecord, isSent, KEEP_ALIVE_MS, LightAbort, mayAdminister, type AbortSignalLike, type CallPlace, type Disconnects } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, isSent, KEEP_ALIVE_MS, LightAbort, mayAdminister, type AbortSignalLike, type CallPlace, type Disconnects, type Watch } from '@polyvac/core/plugin'
 import {
   LOG_LEVELS,
   type CallProgress, type ClientCapabilities, type Era, type InputRequests, type InputResponses, type LogLevel,
@@ -45,7 +45,7 @@ export abstract class Call implements CallContext {
   hasToolError = false
   readonly #disconnects: Disconnects
   #abort: LightAbort | undefined
-  #unwatch: (() => void) | undefined
+  #watch: Watch | undefined
   #progress: number
   #unstored: number
   #ticks = 0
@@ -79,7 +79,7 @@ export abstract class Call implements CallContext {
       if (this.#isOver) abort.abort(new CallAbortedError('the call is over'))
       else {
         const { reply } = this.response
-        this.#unwatch = this.#disconnects.watch(reply, () => {
+        this.#watch = this.#disconnects.watch(reply, () => {
           if (isSent(reply.raw) || (this.response.stream !== undefined && this.detach())) return
           this.cancel(new CallAbortedError('the client disconnected'))
         })
@@ -187,6 +187,6 @@ export abstract class Call implements CallContext {
 
   #close (): void {
     this.#isOver = true
-    this.#unwatch?.()
+    this.#watch?.remove()
   }
 }

@@ -29,7 +29,8 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
   const unreadMs = asked.unreadMs === Infinity ? undefined : asked.unreadMs
   const key = runKey ?? keyOf(request)
   const steps = stepsFor(vac.config, asked.steps === true, () => caller.isAdmin)
-  const { signal, end } = served.streams.begin(reply)
+  const open = served.streams.begin(reply)
+  const { signal } = open
   try {
     const { run, isNew, settle } = await runs.start(caller, {
       vac,
@@ -72,7 +73,7 @@ export async function answerDurably (served: Served, request: FastifyRequest, re
       if (signal.aborted && key === undefined && !goesOn && isNew) await runs.cancel(caller, vac.name, run.id)
     }
   } finally {
-    end()
+    open.end()
   }
 }
 
@@ -93,13 +94,14 @@ async function wholeBody (items: AsyncIterable<RunItem>, { toBody, add }: WholeF
 /** Sends a run from a cursor on. */
 export async function followRun (served: Served, request: FastifyRequest, reply: FastifyReply, { vac, id, after, turn, readsAll, format }: Followed): Promise<void> {
   const runs: Runs = requireRuns(served)
-  const { signal, end } = served.streams.begin(reply)
+  const open = served.streams.begin(reply)
+  const { signal } = open
   try {
     const { isExact, isLatest } = format
     const items = runs.follow({ ...callerOf(served, request), readsAll }, vac?.name, id, after, signal, turn === undefined ? undefined : { turn, isExact, isLatest })
     await sendItems(served, request, reply, { run: id, items, format, signal, hasCursor: turn === undefined })
   } finally {
-    end()
+    open.end()
   }
 }
 

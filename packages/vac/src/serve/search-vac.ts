@@ -11,7 +11,8 @@ export async function searchVac ({ protocol, streams, principalOf, timeoutMs }: 
   if (vac.memory === undefined) throw new NoMemoryError(JSON.stringify(vac.name))
   const principal = principalOf(request)
   const record = new CallRecord({ vac: vac.name, protocol: protocol.name, skill: 'memory', principal }, request.log)
-  const { signal, end } = streams.begin(reply)
+  const open = streams.begin(reply)
+  const { signal } = open
   try {
     const found = await searchMemory(placedMemory(vac, placeOf(request)), input, { signal, timeoutMs, owner: principal?.owner })
     record.outcome = 'completed'
@@ -19,7 +20,7 @@ export async function searchVac ({ protocol, streams, principalOf, timeoutMs }: 
   } catch (err) {
     throw record.failed(err)
   } finally {
-    end()
+    open.end()
     record.end('searched', 'not searched')
   }
 }

@@ -73,16 +73,17 @@ function handlerOf (served: Served, route: ProtocolRoute): RouteHandlerMethod {
   }
   if ('follow' in route) return async (request, reply) => await sendReply(served, request, reply, await route.follow(new ServedRequest(served, request)))
   if ('search' in route) return async (request, reply) => await searchVac(served, request, reply, route.search(new ServedRequest(served, request)))
-  return async (request, reply) => {
+  // a short call has no more promises than it needs; Fastify takes what is thrown here as it takes a rejection
+  return (request, reply) => {
     const asked = route.ask(new ServedRequest(served, request))
-    return await sendReply(served, request, reply, asked instanceof Promise ? await asked : asked)
+    return asked instanceof Promise ? asked.then(asked => sendReply(served, request, reply, asked)) : sendReply(served, request, reply, asked)
   }
 }
 
-async function sendReply (served: Served, request: FastifyRequest, reply: FastifyReply, given: AskReply | FollowReply): Promise<unknown> {
+function sendReply (served: Served, request: FastifyRequest, reply: FastifyReply, given: AskReply | FollowReply): unknown {
   if (given === undefined) return reply.code(204).send()
-  if ('question' in given) return await meterAnswer(served, request, reply, given)
-  if ('format' in given) return await followRun(served, request, reply, given)
+  if ('question' in given) return meterAnswer(served, request, reply, given)
+  if ('format' in given) return followRun(served, request, reply, given)
   if (given instanceof BodyWithHeaders) reply.headers(given.headers)
-  return given.body
+  return Promise.resolve(given.body)
 }

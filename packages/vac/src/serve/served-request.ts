@@ -44,25 +44,30 @@ export class ServedRequest implements ChatRequest {
     return `GET ${whole.endsWith(prefix) ? whole.slice(0, -prefix.length) : whole}${list}`
   }
 
-  // an arrow function: protocols take it out of the object
-  readonly vac = (name: string): Vac => {
+  // protocols take the functions out of the object; each is made when it is read
+  get vac () { return (name: string): Vac => this.#vac(name) }
+
+  get cite () {
+    return (vac: Vac, answer: Pick<Answer, 'answer' | 'source_documents'>): readonly Citation[] => {
+      const { passages } = this.#served
+      return citationsOf(answer, source => passages?.addressOf(this.#request, vac, source))
+    }
+  }
+
+  get passage () {
+    return async (name: string, id: string): Promise<Passage> => {
+      const { vacs } = this
+      const passage = vacs.has(name) ? await this.#served.passages?.read(vacs.get(name), id) : undefined
+      if (passage === undefined) throw new SourceNotFoundError()
+      return passage
+    }
+  }
+
+  #vac (name: string): Vac {
     const { table } = this.#served
-    const { url = '' } = this.#request.routeOptions
-    if (name === '') throw noSuchPath(this.#request, [table], url.split('/:', 1)[0]!)
+    if (name === '') throw noSuchPath(this.#request, [table], (this.#request.routeOptions.url ?? '').split('/:', 1)[0]!)
     const { vacs } = this
     if (!vacs.has(name)) throw new VacNotFoundError(quoteName(name), vacRemedy(name, vacs.list().map(({ name }) => name), this.#list))
     return vacs.get(name)
-  }
-
-  readonly cite = (vac: Vac, answer: Pick<Answer, 'answer' | 'source_documents'>): readonly Citation[] => {
-    const { passages } = this.#served
-    return citationsOf(answer, source => passages?.addressOf(this.#request, vac, source))
-  }
-
-  readonly passage = async (name: string, id: string): Promise<Passage> => {
-    const { vacs } = this
-    const passage = vacs.has(name) ? await this.#served.passages?.read(vacs.get(name), id) : undefined
-    if (passage === undefined) throw new SourceNotFoundError()
-    return passage
   }
 }
