@@ -104,10 +104,14 @@ export class Completion {
       return this.#chunk({ role: 'assistant', content: '' })
     }
     const nothing = (): string => ''
+    // all frames of text are the same around it; they are made once the id of the run is known
+    let around: readonly [before: string, after: string] | undefined
     const table: ByKind<string> = {
       text: chunk => {
         units += chunk.length
-        return first() + this.#chunk({ content: chunk })
+        const opening = first()
+        around ??= this.#aroundText()
+        return `${opening}${around[0]}${JSON.stringify(chunk)}${around[1]}`
       },
       reasoning: ({ reasoning }) => this.question.steps ? first() + this.#chunk({ reasoning_content: reasoning }) : '',
       progress: nothing,
@@ -138,6 +142,12 @@ export class Completion {
 
   #calls (answer: Answer): ToolCall[] {
     return this.callsTools ? toolCallsOf(answer, this.model).map(({ id, ...named }) => ({ id, type: 'function', function: named })) : []
+  }
+
+  /** What stands before and after the text of a chunk. */
+  #aroundText (): readonly [before: string, after: string] {
+    const [before, after] = this.#chunk({ content: '' }).split('{"content":""}')
+    return [`${before}{"content":`, `}${after}`]
   }
 
   #chunk (delta: object, finish: 'stop' | 'tool_calls' | null = null, documents?: unknown[]): string {
