@@ -16,6 +16,8 @@ const ROUNDS = 6
 const WARM_UP_ROUNDS = 10
 /** Processes of one server differ by up to 20 %, since they compile the same code differently. */
 const GENERATIONS = 4
+/** No further processes begin after this time for one load: a slow machine has fewer of them. */
+const LOAD_MS = 50_000
 const CONNECTIONS = 20
 /** Of a round. A number instead of a time: a store that has more tasks is larger, and a round of it slower. */
 const REQUESTS = 1_000
@@ -37,6 +39,8 @@ const SIDES = [
   ['sampled', 'with 1 % of the traces and all metrics', { atMost: 15 }]
 ]
 
+/** One generation of each load takes half of it on a machine of a quarter of the speed. */
+export const longestMs = 480_000
 export const title = 'Telemetry: CPU time of the server, more than without the package'
 
 export async function run () {
@@ -51,7 +55,8 @@ export async function run () {
 /** The CPU time of servers, more than that of another one, in percent. */
 async function compare (base, kinds, load, texts) {
   const generations = []
-  for (let i = 0; i < GENERATIONS; i++) generations.push(await withServers([base, ...kinds], (...servers) => inRounds(servers, ROUNDS, load, WARM_UP_ROUNDS)))
+  const last = performance.now() + LOAD_MS
+  while (generations.length === 0 || (generations.length < GENERATIONS && performance.now() < last)) generations.push(await withServers([base, ...kinds], (...servers) => inRounds(servers, ROUNDS, load, WARM_UP_ROUNDS)))
   return kinds.map((kind, i) => {
     const ratios = generations.flatMap(taken => taken[kind].cpus.map((cpu, round) => cpu / taken[base].cpus[round]))
     const [text, bar] = texts[i]
