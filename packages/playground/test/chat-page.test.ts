@@ -167,6 +167,13 @@ test('a call that needs an approval runs once it is allowed, over each protocol 
     await page.locator('[data-testid=chat-answer][data-state=done] > p').getByText(`${protocol}.txt is deleted, ${index + 1}`).waitFor()
     await page.getByTestId('chat-clear').click()
   }
+  // another question in place of the answer: the agent asks again, and only its last card has buttons
+  await ask(page, 'direct', 'one.txt')
+  await page.getByTestId('chat-approve').waitFor()
+  await ask(page, 'direct', 'two.txt')
+  await page.locator('[data-testid=chat-approval]').nth(1).waitFor()
+  await page.locator('[data-testid=chat-approval][data-state=waiting]').waitFor()
+  t.strictSame(await page.getByTestId('chat-approval').evaluateAll((cards: any[]) => cards.map(card => card.querySelectorAll('button').length)), [0, 2])
 })
 
 test('a question is edited or asked again, in a stored conversation and in one of the tab', options, async t => {
@@ -187,13 +194,127 @@ test('a question is edited or asked again, in a stored conversation and in one o
     t.strictSame(await page.locator('.question').allTextContents(), ['one', 'zwei'], `keeps: ${keeps}`)
     await page.getByTestId('chat-edit').first().click()
     await page.getByTestId('chat-edited-cancel').click()
+    // Enter sends, Shift and Enter add a line
+    await page.getByTestId('chat-edit').nth(1).click()
+    await page.getByTestId('chat-edited').press('Control+End')
+    await page.keyboard.press('Shift+Enter')
+    await page.keyboard.type('in two lines')
+    await page.keyboard.press('Enter')
+    await answered(page, ', 1 before, 6.')
+    t.equal(await page.locator('.question').last().textContent(), 'zwei\nin two lines')
     if (!keeps) continue
     await until(async () => (await page.getByTestId('stored-open').allTextContents()).join() === 'one', 'one conversation is left')
     await page.getByTestId('chat-clear').click()
     await page.getByTestId('stored-open').click()
-    await answered(page, 'zwei, 1 before, 5.')
-    t.strictSame(await page.locator('.question').allTextContents(), ['one', 'zwei'])
+    await answered(page, ', 1 before, 6.')
+    t.strictSame(await page.locator('.question').allTextContents(), ['one', 'zwei\nin two lines'])
   }
+})
+
+test('a question that is asked again has one conversation, also where it was stopped or the page was loaded again', options, async t => {
+  let way = ''
+  let count = 0
+  let release = (): void => {}
+  const { page: url } = await startApp(t, async function * (question, _vac, _history, { signal }) {
+    yield `${question} ${++count}`
+    if (way === 'fails') throw new Error('no')
+    if (way === 'stop') await delay(60_000, undefined, { signal })
+    if (way === 'reload') await new Promise<void>(resolve => { release = resolve })
+    yield '.'
+  })
+  const page = await openPage(t, url)
+  const kept = async (conversations: string): Promise<unknown> =>
+    await until(async () => (await page.getByTestId('stored-open').allTextContents()).join() === conversations, `the list has ${conversations}`)
+  await ask(page, 'direct', 'one')
+  await answered(page, 'one 1.')
+  way = 'stop'
+  await page.getByTestId('chat-again').click()
+  await page.getByTestId('chat-answer').getByText('one 2').waitFor()
+  await page.getByTestId('chat-stop').click()
+  await page.locator('[data-testid=chat-answer][data-state=stopped]').waitFor()
+  await kept('one')
+  way = 'reload'
+  await page.getByTestId('chat-again').click()
+  await page.getByTestId('chat-answer').getByText('one 3').waitFor()
+  await page.reload()
+  await page.getByTestId('chat-answer').getByText('one 3').waitFor()
+  t.ok(await page.getByTestId('chat-clear').isDisabled(), 'the former answer is known only here')
+  release()
+  await answered(page, 'one 3.')
+  await kept('one')
+  way = 'fails'
+  await page.getByTestId('chat-again').click()
+  await page.locator('[data-testid=chat-answer][data-state=failed]').waitFor()
+  await kept('one,one')
+  way = ''
+  await page.getByTestId('chat-again').click()
+  await answered(page, 'one 5.')
+  await kept('one')
+  await page.getByTestId('chat-clear').click()
+  await page.getByTestId('stored-open').click()
+  await answered(page, 'one 5.')
+})
+
+test('a new conversation begins during an answer, which goes on and is opened from the list', options, async t => {
+  let release = (): void => {}
+  const { page: url } = await startApp(t, async function * (question) {
+    yield `first of ${question}`
+    if (question === 'long') await new Promise<void>(resolve => { release = resolve })
+    yield ', and the end'
+  })
+  const page = await openPage(t, url)
+  await ask(page, 'direct', 'long')
+  await page.getByTestId('chat-answer').getByText('first of long').waitFor()
+  await page.getByTestId('chat-clear').click()
+  await page.getByTestId('chat-empty').waitFor()
+  await ask(page, 'direct', 'short')
+  await answered(page, 'first of short, and the end')
+  await page.getByTestId('stored-open').filter({ hasText: 'long' }).click()
+  await page.locator('[data-testid=chat-answer][data-state=asking]').getByText('first of long').waitFor()
+  release()
+  await answered(page, 'first of long, and the end')
+  // nothing of an answer that has no run is lost
+  await page.getByTestId('chat-clear').click()
+  await ask(page, 'openai', 'long')
+  await page.getByTestId('chat-answer').getByText('first of long').waitFor()
+  t.ok(await page.getByTestId('chat-clear').isDisabled())
+  release()
+  await answered(page, 'first of long, and the end')
+})
+
+test('a question that is sent before the page knows the agents is asked once it does', options, async t => {
+  const { page: url } = await startApp(t, async question => `You asked: ${question}`)
+  const page = await openPage(t, 'about:blank', { allow: [/another origin/] })
+  let release = (): void => {}
+  const gate = new Promise<void>(resolve => { release = resolve })
+  await page.route('**/settings.json', async route => {
+    await gate
+    await route.continue()
+  })
+  await page.goto(url)
+  await page.getByTestId('chat-question').fill('early')
+  await page.getByTestId('chat-question').press('Enter')
+  release()
+  await answered(page, 'You asked: early')
+})
+
+test('on a narrow screen Escape closes the list from anywhere, and only then stops the answer', options, async t => {
+  const url = await startReader(t, async function * (_question, _vac, _history, { signal }) {
+    yield 'begun'
+    await delay(60_000, undefined, { signal })
+  })
+  const page = await openPage(t, url, { viewport: { width: 360, height: 740 } })
+  await page.getByTestId('chat-question').fill('wait')
+  await page.getByTestId('chat-send').click()
+  await page.getByTestId('chat-answer').getByText('begun').waitFor()
+  await page.getByTestId('menu').click()
+  await page.getByTestId('menu-close').waitFor()
+  await page.getByTestId('chat-thread').focus()
+  await page.keyboard.press('Escape')
+  await page.getByTestId('menu-close').waitFor({ state: 'hidden' })
+  t.equal(await page.locator('[data-testid=chat-answer][data-state=asking]').count(), 1)
+  await page.keyboard.press('Escape')
+  await page.locator('[data-testid=chat-answer][data-state=stopped]').waitFor()
 })
 
 test('the page follows an answer unless the reader has scrolled up', options, async t => {

@@ -166,12 +166,51 @@ test('a bearer token is kept only for the tab', { skip: browserMissing }, async 
   await page.getByTestId('token').fill('wrong')
   await page.getByTestId('token-save').click()
   await page.getByTestId('problem').getByText('no token').waitFor()
-  await page.getByTestId('token').fill('sesame')
-  await page.getByTestId('token').press('Enter')
+  t.equal(await page.getByTestId('token').inputValue(), '')
+  // the keyboard goes on in the field
+  await page.keyboard.type('sésame')
+  await page.getByTestId('token-problem').getByText('ASCII').waitFor()
+  t.strictSame(await violationsOfThemes(page), [])
+  await page.keyboard.press('Enter')
+  await page.getByTestId('token').fill('')
+  await page.keyboard.type('sesame')
+  await page.keyboard.press('Enter')
   await page.getByTestId('sign-in').waitFor({ state: 'detached' })
   t.equal(await page.evaluate('localStorage.length'), 0)
   await page.reload()
   await page.locator('[data-testid=chat-vac] option').waitFor({ state: 'attached' })
+})
+
+test('another token shows nothing of the former caller', { skip: browserMissing }, async t => {
+  const { page: url } = await startApp(t, echo, {
+    before: scope => {
+      scope.addHook('onRequest', async (request, reply) => {
+        if (request.url.startsWith('/vac') && !/^Bearer (?:alice|bob)$/.test(request.headers.authorization ?? '')) return await reply.code(401).send({ error: 'no token' })
+      })
+    }
+  })
+  const page = await openPage(t, url, { allow: [/401/] })
+  const enter = async (token: string): Promise<void> => {
+    await page.getByTestId('token').fill(token)
+    await page.getByTestId('token').press('Enter')
+  }
+  await enter('alice')
+  await page.getByTestId('chat-question').fill('a secret of alice')
+  await page.getByTestId('chat-send').click()
+  await page.locator('[data-testid=chat-answer][data-state=done]').getByText('a secret of alice').waitFor()
+  await page.getByTestId('access').locator('summary').click()
+  await enter('bob')
+  await page.getByTestId('chat-empty').waitFor()
+  t.equal(await page.getByTestId('chat-answer').count(), 0)
+  t.notMatch(await page.evaluate('JSON.stringify(sessionStorage)'), /secret|alice/)
+  await page.goto(`${url}#/timeline`)
+  await page.locator('[data-testid=trace][data-state=empty]').waitFor()
+  await page.goto(`${url}#/raw`)
+  await page.getByTestId('raw-exchange').first().waitFor()
+  t.equal(await page.getByTestId('raw-exchange').filter({ hasText: 'ask demo' }).count(), 0)
+  await page.reload()
+  await page.goto(`${url}#/chat`)
+  await page.getByTestId('chat-empty').waitFor()
 })
 
 test('the cookie of an app goes with each request, and the end of its session is shown as that', { skip: browserMissing }, async t => {

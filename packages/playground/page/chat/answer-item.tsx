@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useId, useMemo } from 'preact/hooks'
 import { isWeb } from '../shared/address.js'
-import { focusOn } from '../shared/focus.js'
+import { focusOn, sendOnEnter } from '../shared/field.js'
 import { IconButton } from '../shared/icons.js'
 import { CopyButton, duration, Link } from '../shared/ui.js'
 import { askAgain } from './again.js'
@@ -97,7 +97,7 @@ function QuestionItem ({ answer, isLast, protocol }: AnswerItemProps): JSX.Eleme
           askAgain(answer, text, protocol)
         }}
       >
-        <textarea name='edited' rows={2} dir='auto' required aria-label='Edited question' data-testid='chat-edited' defaultValue={question} ref={focusOn} />
+        <textarea name='edited' rows={2} dir='auto' required aria-label='Edited question' data-testid='chat-edited' defaultValue={question} ref={focusOn} onKeyDown={sendOnEnter} />
         <div class='line'>
           <button class='main' data-testid='chat-edited-send' disabled={isAsking}>Ask</button>
           <button type='button' data-testid='chat-edited-cancel' onClick={() => { isEdited.value = false }}>Cancel</button>

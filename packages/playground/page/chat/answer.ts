@@ -43,6 +43,8 @@ export interface Answer {
   readonly cursor?: string | undefined
   /** The conversation with the VAC that the service keeps; its next question goes to the same one. */
   readonly conversation?: string | undefined
+  /** Conversations that its one takes the place of once there is an answer: its question was asked there before. */
+  readonly replaces?: readonly string[] | undefined
   /** The id of a turn before which the service has more. */
   readonly earlier?: string | undefined
   /** What the agent asks. A reply has what it replies to until its first update: it may have to be sent again. */
@@ -87,7 +89,8 @@ export function answerOf ({ question, answer: text = '', state, source_documents
     totalMs,
     usage: metadata?.usage,
     ...isWaiting && { input: { text }, approval: approvalIn(text) },
-    problem: error?.message
+    // the reader knows that it was stopped
+    problem: STATES[state] === 'stopped' ? undefined : error?.message
   }
 }
 

@@ -3,9 +3,11 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Attachment } from '../protocols/attachments.js'
 import { Icon, IconButton } from '../shared/icons.js'
+import { sendOnEnter } from '../shared/field.js'
 import { route } from '../shared/router.js'
 import { readFile } from './attach.js'
 import { isAsking, stop } from './conversation.js'
+import { isListOpen } from './side-list.js'
 
 const attached = signal<readonly Attachment[]>([])
 const problem = signal('')
@@ -44,9 +46,13 @@ export function Composer ({ vac, name, takes, onAsk }: ComposerProps): JSX.Eleme
     // a keyboard on a screen would cover the page
     if (vac !== '' && matchMedia('(hover: hover)').matches) field.current?.focus({ preventScroll: true })
   }, [vac])
+  // a question that was sent before the page knew the agents
+  const isEarly = useRef(false)
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape' && isAsking.value) stop()
+      // on a narrow screen the list covers the chat
+      if (event.key === 'Escape' && isListOpen.value) isListOpen.value = false
+      else if (event.key === 'Escape' && isAsking.value) stop()
       const { tagName = '' } = document.activeElement ?? {}
       if (event.key !== '/' || ['INPUT', 'TEXTAREA', 'SELECT'].includes(tagName)) return
       event.preventDefault()
@@ -57,13 +63,15 @@ export function Composer ({ vac, name, takes, onAsk }: ComposerProps): JSX.Eleme
   }, [])
   const submit = (): void => {
     const question = field.current!.value.trim()
-    if (question === '' || isAsking.value || vac === '') return
+    isEarly.current = vac === ''
+    if (question === '' || isAsking.value || isEarly.current) return
     field.current!.value = ''
     grow(field.current!)
     const files = takes.length > 0 ? attached.value : []
     attached.value = []
     onAsk(question, files)
   }
+  useEffect(() => { if (isEarly.current) submit() }, [vac])
   const onFiles = ({ files = null }: { readonly files?: FileList | null } = {}): boolean => {
     if (takes.length === 0 || files === null || files.length === 0) return false
     attach([...files], takes)
@@ -96,13 +104,12 @@ export function Composer ({ vac, name, takes, onAsk }: ComposerProps): JSX.Eleme
         <textarea
           ref={field} name='question' rows={1} dir='auto' aria-label='Question' placeholder={`Ask ${name}`} data-testid='chat-question'
           defaultValue={route.value.query.get('question') ?? ''}
-          onInput={event => { grow(event.currentTarget) }}
-          onPaste={event => { if (onFiles(event.clipboardData ?? {})) event.preventDefault() }}
-          onKeyDown={event => {
-            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
-            event.preventDefault()
-            event.currentTarget.form?.requestSubmit()
+          onInput={event => {
+            isEarly.current = false
+            grow(event.currentTarget)
           }}
+          onPaste={event => { if (onFiles(event.clipboardData ?? {})) event.preventDefault() }}
+          onKeyDown={sendOnEnter}
         />
         {isAsking.value
           ? <button type='button' class='main round' aria-label='Stop' title='Stop (Esc)' data-testid='chat-stop' onClick={() => { stop() }}><Icon name='stop' /></button>

@@ -20,6 +20,13 @@ const STORE_MS = 1_000
 export const answers = signal<readonly Answer[]>(readKept())
 /** Whether an answer goes on; the conversation has one at a time. */
 export const isAsking = computed(() => answers.value.at(-1)?.state === 'asking')
+/** Whether the page may leave the conversation: an answer in progress goes on in one that the service keeps. */
+export const isFree = computed(() => {
+  const { protocol, task, conversation, replaces } = answers.value.at(-1) ?? {}
+  return !isAsking.value || (task !== undefined && conversation !== undefined && replaces === undefined && canGoOn(protocol))
+})
+/** Protocols whose answers go on without their reader, until they are cancelled. */
+const canGoOn = (protocol: Answer['protocol']): boolean => PROTOCOLS.find(({ id }) => id === protocol)?.cancel !== undefined
 let running: AbortController | undefined
 /** Whether the answer is stopped once the id of its task has arrived. */
 let isStopping = false
@@ -41,7 +48,23 @@ addEventListener('pagehide', () => {
 function store (): void {
   clearTimeout(storing)
   storing = undefined
-  keep(answers.value)
+  keep(isForgotten ? [] : answers.value)
+}
+
+let isForgotten = false
+/** Keeps nothing of the conversation over the reload that follows. */
+export function forget (): void { isForgotten = true }
+
+/** Begins a new conversation. */
+export function leave (): void {
+  if (!isFree.value) return
+  // an answer in progress goes on without this reader
+  const [left, { vac } = { vac: '' }] = [running, answers.value.at(-1)]
+  running = undefined
+  newest = undefined
+  answers.value = []
+  left?.abort()
+  if (left !== undefined) readAgain(vac)
 }
 
 const lastAnswer = (): Answer | undefined => newest ?? answers.value.at(-1)
@@ -71,6 +94,7 @@ async function readTurns (vac: string, id: string, before?: string): Promise<Ans
 
 /** Shows a conversation that the service keeps. */
 export async function openConversation (vac: string, id: string): Promise<void> {
+  if (isAsking.value) leave()
   await changeStored(vac, async () => {
     const read = await readTurns(vac, id)
     const last = read.at(-1)
@@ -111,14 +135,17 @@ export interface Asking {
   readonly attached?: readonly Attachment[] | undefined
   /** Of the body of a direct question. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined
+  readonly replaces?: Answer['replaces']
 }
 
 /** Asks. */
-export async function ask (vac: string, protocol: ChatProtocol['id'], question: string, { reply, attached, fields: own }: Asking = {}): Promise<void> {
+export async function ask (vac: string, protocol: ChatProtocol['id'], question: string, { reply, attached, fields: own, replaces }: Asking = {}): Promise<void> {
   const { history, unsent } = historyOf(vac)
   const before = answers.value.findLast(answer => answer.vac === vac && (answer.conversation !== undefined || answer.text !== ''))
-  answers.value = [...answers.value.map(answer => reply !== undefined && answer.input === reply ? { ...answer, input: undefined } : answer),
-    { key: nextKey(), question, attached, vac, protocol, text: '', state: 'asking', sources: [], input: reply }]
+  // one question for an approval is open at a time: another question makes the agent ask again
+  const isOver = ({ vac: other, input, approval }: Answer): boolean => input !== undefined && (input === reply || (approval !== undefined && other === vac))
+  answers.value = [...answers.value.map(answer => isOver(answer) ? { ...answer, input: undefined } : answer),
+    { key: nextKey(), question, attached, vac, protocol, text: '', state: 'asking', sources: [], input: reply, replaces }]
   const files = attached?.map(({ name, type, bytes }) => ({ filename: name, media_type: type, bytes }))
   const fields = { ...own, ...files !== undefined && files.length > 0 && { files } }
   await follow(async signal => {
@@ -127,6 +154,31 @@ export async function ask (vac: string, protocol: ChatProtocol['id'], question: 
     return { vac, text: question, reply, fields, ...conversation === undefined ? { history } : { conversation } }
   })
   await readAgain(vac)
+  await deleteReplaced()
+}
+
+/**
+ * Deletes the conversations in whose place the last answer is, once it has ended. Where it failed or has no text, they
+ * stay, since they may have an earlier answer, until the question is asked again.
+ */
+async function deleteReplaced (): Promise<void> {
+  const last = lastAnswer()
+  if (last?.replaces === undefined) return
+  const { key, vac, state, text, conversation, replaces } = last
+  if (state === 'asking' || state === 'failed' || (state === 'stopped' && text === '')) return
+  const isDone = await changeStored(vac, async () => {
+    for (const id of replaces) if (id !== conversation) await deleteConversation(vac, id)
+  })
+  if (isDone) answers.value = answers.value.map(answer => answer.key === key ? { ...answer, replaces: undefined } : answer)
+}
+
+/** Deletes a conversation, if it is there. */
+async function deleteConversation (vac: string, id: string): Promise<void> {
+  try {
+    await storedWith(vac, `delete conversation ${id}`).delete(id)
+  } catch (err) {
+    if ((err as { status?: number }).status !== 404) throw err
+  }
 }
 
 /**
@@ -134,10 +186,14 @@ export async function ask (vac: string, protocol: ChatProtocol['id'], question: 
  */
 export async function resume (): Promise<void> {
   const last = lastAnswer()
-  if (last?.state !== 'asking' || running !== undefined) return
-  if (last.task === undefined) return change({ state: 'stopped', problem: 'The page was loaded again, and this protocol cannot continue a stream.' })
-  await follow(async () => ({ vac: last.vac, text: last.question, history: [], task: last.task, cursor: last.cursor }))
-  await readLinks()
+  if (last === undefined || running !== undefined) return
+  if (last.state === 'asking') {
+    if (last.task === undefined) change({ state: 'stopped', problem: 'The page was loaded again, and this protocol cannot continue a stream.' })
+    else await follow(async () => ({ vac: last.vac, text: last.question, history: [], task: last.task, cursor: last.cursor }))
+    if (lastAnswer()?.key !== last.key) return
+    await readLinks()
+  }
+  await deleteReplaced()
 }
 
 /** The links of sources come with the answer to a question; those of a run are in its turn. */
@@ -151,7 +207,8 @@ async function readLinks (): Promise<void> {
 }
 
 async function follow (prepare: (signal: AbortSignal) => Promise<Omit<Question, 'signal'>>): Promise<void> {
-  const { signal } = running = new AbortController()
+  const own = running = new AbortController()
+  const { signal } = own
   let sent: Sent | undefined
   let question: Omit<Question, 'signal'> | undefined
   const figures = (): Partial<Answer> =>
@@ -193,12 +250,15 @@ async function follow (prepare: (signal: AbortSignal) => Promise<Omit<Question, 
   } catch (err) {
     const isTooLong = sent?.exchange.status === 413 && !!question?.history?.length
     const remedy = isTooLong ? '. The earlier turns are sent with each question: start a new conversation.' : ''
-    change(signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: `${reasonOf(err)}${remedy}` })
+    if (running === own) change(signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: `${reasonOf(err)}${remedy}` })
   } finally {
-    change(figures())
-    picture.now()
-    running = undefined
-    isStopping = false
+    // otherwise the reader has left, and another answer may be the last one
+    if (running === own) {
+      change(figures())
+      picture.now()
+      running = undefined
+      isStopping = false
+    }
   }
 }
 

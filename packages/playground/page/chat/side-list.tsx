@@ -1,10 +1,11 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { token } from '../requests/token.js'
 import { Icon, IconButton, Logo } from '../shared/icons.js'
 import { settings } from '../shared/settings.js'
 import { Notice } from '../shared/ui.js'
-import { answers, isAsking } from './conversation.js'
+import { answers, isFree, leave } from './conversation.js'
 import { SchemeSwitch } from './scheme.js'
 import { TokenForm } from './sign-in.js'
 import { readAll, readMore, stored } from './stored.js'
@@ -23,20 +24,14 @@ export function SideList (): JSX.Element {
     wasOpen.current = isListOpen.value
   }, [isListOpen.value])
   return (
-    <aside
-      class='side' data-open={isListOpen.value} aria-label='Conversations' onKeyDown={event => {
-        if (event.key !== 'Escape' || !isListOpen.value) return
-        event.stopPropagation()
-        isListOpen.value = false
-      }}
-    >
+    <aside class='side' data-open={isListOpen.value} aria-label='Conversations'>
       <div class='side-head'>
         <Logo /><b>{title}</b>
         <span class='only-narrow'><IconButton icon='close' label='Close the list' testId='menu-close' onClick={() => { isListOpen.value = false }} /></span>
       </div>
       <button
-        type='button' class='new' data-testid='chat-clear' disabled={isAsking} onClick={() => {
-          answers.value = []
+        type='button' class='new' data-testid='chat-clear' disabled={!isFree.value} onClick={() => {
+          leave()
           isListOpen.value = false
         }}
       >
@@ -47,7 +42,7 @@ export function SideList (): JSX.Element {
         {readOnly && <span class='badge' data-testid='read-only'>read only</span>}
         <details class='access' data-testid='access'>
           <summary><Icon name='key' /> Access</summary>
-          <TokenForm />
+          <TokenForm known={token.value} />
         </details>
         <SchemeSwitch />
       </div>

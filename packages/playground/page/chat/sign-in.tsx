@@ -1,27 +1,55 @@
-import { effect } from '@preact/signals'
+import { effect, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { pageAddress } from '../requests/own-url.js'
-import { token } from '../requests/token.js'
+import { TOKEN, token } from '../requests/token.js'
+import { focusOn } from '../shared/field.js'
 import { Logo } from '../shared/icons.js'
 import { loadSettings, problem, settings, vacs } from '../shared/settings.js'
+import { forget } from './conversation.js'
 
-/** The field for a bearer token. */
-export function TokenForm (): JSX.Element {
+/** What the storage of the tab has of this page. */
+const KEPT = 'polyvac.'
+
+/**
+ * Goes on with a token. With another one the page is loaded again: what it shows, keeps and has received is that of the
+ * former caller.
+ */
+function enter (text: string): void {
+  if (text === token.value) {
+    loadSettings()
+    return
+  }
+  forget()
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(KEPT) && key !== KEY) sessionStorage.removeItem(key)
+  token.value = text
+  location.reload()
+}
+
+/** The field for a bearer token. @param known what it has at first */
+export function TokenForm ({ known, isFirst = false }: { readonly known: string, readonly isFirst?: boolean }): JSX.Element {
+  const isWrong = useSignal(false)
   return (
     <form
       class='token' onSubmit={event => {
         event.preventDefault()
-        token.value = (event.currentTarget.elements.namedItem('token') as HTMLInputElement).value.trim()
-        loadSettings()
+        enter((event.currentTarget.elements.namedItem('token') as HTMLInputElement).value.trim())
       }}
     >
-      <label>Access token <input name='token' type='password' autocomplete='off' data-testid='token' defaultValue={token.value} /></label>
+      <label>Access token
+        <input
+          name='token' type='password' autocomplete='off' data-testid='token' defaultValue={known} pattern={TOKEN} title={CHARACTERS} {...isFirst && { ref: focusOn }}
+          onInput={event => { isWrong.value = event.currentTarget.validity.patternMismatch }}
+        />
+      </label>
+      {isWrong.value && <p class='notice error' role='alert' data-testid='token-problem'>{CHARACTERS}</p>}
       <button class='main' data-testid='token-save'>Continue</button>
       <p class='soft'>Kept until this tab closes; not exported.</p>
     </form>
   )
 }
+
+const CHARACTERS = 'A token has only letters from A to Z, digits and marks of ASCII.'
 
 const KEY = 'polyvac.sign-in'
 effect(() => { if (vacs.value.length > 0) sessionStorage.removeItem(KEY) })
@@ -42,7 +70,7 @@ export function SignIn (): JSX.Element {
       <h1>{title}</h1>
       {token.value !== '' && <p class='notice error' role='alert' data-testid='problem'>{problem}</p>}
       {address !== undefined && <a class='main' href={address} data-testid='sign-in-link'>Sign in</a>}
-      <TokenForm />
+      <TokenForm key={problem.value} known='' isFirst />
     </div>
   )
 }

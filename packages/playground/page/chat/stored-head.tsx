@@ -1,10 +1,10 @@
 import type { ConversationHead } from '@polyvac/client'
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { focusOn } from '../shared/focus.js'
+import { focusOn } from '../shared/field.js'
 import { IconButton } from '../shared/icons.js'
 import { settings } from '../shared/settings.js'
-import { answers, isAsking, openConversation } from './conversation.js'
+import { answers, isAsking, isFree, openConversation } from './conversation.js'
 import { changeStored, storedWith } from './stored.js'
 
 interface StoredHeadProps { readonly vac: string, readonly head: ConversationHead, readonly isOpen: boolean, readonly onOpen: () => void }
@@ -52,7 +52,7 @@ export function StoredHead ({ vac, head: { id, title, turn_count: turns }, isOpe
   return (
     <li data-testid='stored-conversation' aria-current={isOpen ? 'true' : undefined}>
       <button
-        type='button' class='title' dir='auto' title={title} data-testid='stored-open' aria-current={isOpen ? 'true' : undefined} disabled={isAsking}
+        type='button' class='title' dir='auto' title={title} data-testid='stored-open' aria-current={isOpen ? 'true' : undefined} disabled={!isFree.value}
         onClick={() => {
           onOpen()
           openConversation(vac, id)
