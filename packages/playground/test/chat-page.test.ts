@@ -176,6 +176,47 @@ test('a call that needs an approval runs once it is allowed, over each protocol 
   t.strictSame(await page.getByTestId('chat-approval').evaluateAll((cards: any[]) => cards.map(card => card.querySelectorAll('button').length)), [0, 2])
 })
 
+test('the inbox shows the tool and the input of calls that wait, of tasks and of runs, and answers them', options, async t => {
+  const called: string[] = []
+  const tools = defineTools([{
+    name: 'delete_file',
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
+    handler: ({ path }) => { called.push(String(path)); return `${String(path)} is deleted` }
+  }])
+  const { page: url } = await startApp(t, async (question, _vac, _history, { tools }) => {
+    const { content: [result] } = await tools[0]!.call({ path: question })
+    return String((result as { readonly text?: string } | undefined)?.text)
+  }, { tools })
+  const page = await openPage(t, url)
+  for (const [protocol, card] of [['direct', 'waiting-run'], ['a2a', 'waiting-task']] as const) {
+    await ask(page, protocol, `${protocol}-1.txt`)
+    await page.getByTestId('chat-approve').waitFor()
+    await page.getByTestId('chat-clear').click()
+    await ask(page, protocol, `${protocol}-2.txt`)
+    await page.getByTestId('chat-approve').waitFor()
+    await page.goto(`${url}#/inbox`)
+    await page.getByText('2 waiting for a person.').waitFor()
+    for (const name of [`${protocol}-1.txt`, `${protocol}-2.txt`]) {
+      t.match(await page.getByTestId(card).filter({ hasText: name }).getByTestId('chat-approval').textContent(), /wants to call delete_file with:/)
+    }
+    t.equal(await page.getByText('May the tool').count(), 0)
+    t.equal(await page.getByTestId('task-approve').count(), 0, 'the card has the only buttons')
+    t.strictSame(await violationsOfThemes(page), [])
+    await page.getByTestId(card).filter({ hasText: `${protocol}-1.txt` }).getByTestId('chat-approve').click()
+    await page.getByTestId('inbox-outcome').getByText('Approved').waitFor()
+    await page.getByText('1 waiting for a person.').waitFor()
+    await until(() => called.includes(`${protocol}-1.txt`), `${protocol}: the tool is called`)
+    await page.getByTestId(card).getByTestId('chat-decline').click()
+    await page.locator('[data-testid=inbox][data-state=empty]').waitFor()
+    // also for a look that reads all again
+    await page.reload()
+    await page.locator('[data-testid=inbox][data-state=empty]').waitFor()
+    t.notOk(called.includes(`${protocol}-2.txt`))
+    await page.getByTestId('nav-chat').click()
+    await page.getByTestId('chat-clear').click()
+  }
+})
+
 test('a question is edited or asked again, in a stored conversation and in one of the tab', options, async t => {
   for (const keeps of [true, false]) {
     let count = 0

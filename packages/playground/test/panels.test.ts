@@ -199,7 +199,7 @@ test('what is typed into a form arrives, character by character', options, async
 test('the state of a server has stderr and a restart, and a resource shows text and the size of bytes', options, async t => {
   const { page: url, readerPage, gateway, ask } = await shared!
   await gateway.get('odd').call('flood', { lines: 3 })
-  const page = await openPage(t, `${url}#/tools`, { viewport: { width: 360, height: 740 }, colorScheme: 'dark' })
+  const page = await openPage(t, `${url}#/tools`, { viewport: { width: 360, height: 740 }, colorScheme: 'dark', allow: [/\/vac\/demo\/runs\?/] })
   await page.locator('[data-testid=server-odd][data-state=ready]').waitFor()
   await page.getByTestId('server-odd').locator('summary').click()
   t.match(await page.getByTestId('stderr-odd').textContent(), /line 0 y+\nline 1 y+\nline 2 y+/)
@@ -260,7 +260,7 @@ test('the state of a server has stderr and a restart, and a resource shows text 
 
 test('the inbox shows tasks and questions that wait, and sends answers', options, async t => {
   const { page: url, ask } = await shared!
-  const page = await openPage(t, `${url}#/inbox`, { viewport: { width: 360, height: 740 }, allow: [/\/vac\/demo\/runs\//] })
+  const page = await openPage(t, `${url}#/inbox`, { viewport: { width: 360, height: 740 }, allow: [/\/vac\/demo\/runs[/?]/] })
   await page.clock.install()
   await page.reload()
   await page.locator('[data-testid=inbox][data-state=empty]').waitFor()

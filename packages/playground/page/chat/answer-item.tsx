@@ -6,7 +6,7 @@ import { focusOn, sendOnEnter } from '../shared/field.js'
 import { IconButton } from '../shared/icons.js'
 import { CopyButton, duration, Link } from '../shared/ui.js'
 import { askAgain } from './again.js'
-import type { Answer } from './answer.js'
+import { withoutApproval, type Answer } from './answer.js'
 import { isAsking } from './conversation.js'
 import { Files } from './files.js'
 import { Citing, Markdown } from './markdown.js'
@@ -29,9 +29,7 @@ function Item ({ answer, isLast, protocol }: AnswerItemProps): JSX.Element {
   const { text, state, steps = [], files = [], signIn, problem, unsent = 0, isCut, approval, message } = answer
   const id = `source${useId()}`
   const cite = useCite(answer, id)
-  // the card of an approval shows what its question has
-  const asked = approval === undefined ? -1 : text.lastIndexOf('May the ')
-  const shown = asked === -1 ? text : text.slice(0, asked)
+  const shown = approval === undefined ? text : withoutApproval(text)
   return (
     <>
       <QuestionItem answer={answer} isLast={isLast} protocol={protocol} />

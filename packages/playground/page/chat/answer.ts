@@ -119,6 +119,12 @@ export function approvalIn (text: string): Approval | undefined {
   }
 }
 
+/** A text without the question for an approval at its end, which the card of the approval shows. */
+export function withoutApproval (text: string): string {
+  const at = text.lastIndexOf('May the ')
+  return at === -1 ? text : text.slice(0, at)
+}
+
 /** The addresses of citations by the places of their sources; only those of the web. */
 function linksOf (citations: unknown): Readonly<Record<number, string>> | undefined {
   if (!Array.isArray(citations)) return undefined

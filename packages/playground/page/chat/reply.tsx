@@ -12,7 +12,7 @@ export function Reply ({ answer }: { readonly answer: Answer }): JSX.Element | n
   if (!isWaiting && approval === undefined) return null
   const reply = (text: string, fields?: object): void => { ask(vac, protocol, text, { reply: input, fields: { ...fields } }) }
   if (approval !== undefined) {
-    return <Allow approval={approval} isWaiting={isWaiting} onAnswer={approved => { reply(approved ? 'yes' : 'no', { approval: { id: approval.id, approved } }) }} />
+    return <ToolCall approval={approval} isWaiting={isWaiting} isOff={isAsking.value} onAnswer={approved => { reply(approved ? 'yes' : 'no', { approval: { id: approval.id, approved } }) }} />
   }
   return (
     <form
@@ -30,10 +30,17 @@ export function Reply ({ answer }: { readonly answer: Answer }): JSX.Element | n
   )
 }
 
-interface AllowProps { readonly approval: Approval, readonly isWaiting: boolean, readonly onAnswer: (approved: boolean) => void }
+interface ToolCallProps {
+  readonly approval: Approval
+  readonly isWaiting: boolean
+  /** Whether it cannot be answered at present. */
+  readonly isOff: boolean
+  /** Undefined where the reader may not answer. */
+  readonly onAnswer?: ((approved: boolean) => void) | undefined
+}
 
 /** The call of a tool, with all that it is called with, and the two answers. */
-function Allow ({ approval: { tool, server, input, expires_at: expires }, isWaiting, onAnswer }: AllowProps): JSX.Element {
+export function ToolCall ({ approval: { id, tool, server, input, expires_at: expires }, isWaiting, isOff, onAnswer }: ToolCallProps): JSX.Element {
   const hasExpired = useSignal(false)
   useEffect(() => {
     if (expires === undefined) return
@@ -41,18 +48,18 @@ function Allow ({ approval: { tool, server, input, expires_at: expires }, isWait
     const timer = setTimeout(() => { hasExpired.value = true }, Math.min(2 ** 31 - 1, Math.max(0, Date.parse(expires) - Date.now())))
     return () => clearTimeout(timer)
   }, [expires])
-  const isOff = isAsking.value || hasExpired.value
+  const isDisabled = isOff || hasExpired.value
   return (
-    <section class='allow' aria-label='Approval' data-testid='chat-approval' data-state={!isWaiting ? 'answered' : hasExpired.value ? 'expired' : 'waiting'}>
+    <div class='allow' role='group' aria-label='Approval' data-testid='chat-approval' data-state={!isWaiting ? 'answered' : hasExpired.value ? 'expired' : 'waiting'}>
       <p>The agent {isWaiting ? 'wants' : 'wanted'} to call <b>{tool}</b>{server !== undefined && <> of <b>{server}</b></>} with:</p>
-      <Json testId='chat-approval-input' label={`Input of ${tool}`} value={input ?? {}} />
-      {isWaiting && (
+      <Json testId='chat-approval-input' label={`Input of ${tool}, approval ${id}`} value={input ?? {}} />
+      {isWaiting && onAnswer !== undefined && (
         <div class='line'>
-          <button type='button' class='main' data-testid='chat-approve' disabled={isOff} onClick={() => { onAnswer(true) }}>Allow once</button>
-          <button type='button' data-testid='chat-decline' disabled={isOff} onClick={() => { onAnswer(false) }}>Decline</button>
+          <button type='button' class='main' data-testid='chat-approve' disabled={isDisabled} onClick={() => { onAnswer(true) }}>Allow once</button>
+          <button type='button' data-testid='chat-decline' disabled={isDisabled} onClick={() => { onAnswer(false) }}>Decline</button>
           <span class='soft'>{hasExpired.value ? 'The question has expired: ask again.' : expires === undefined ? '' : `until ${new Date(expires).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}`}</span>
         </div>
       )}
-    </section>
+    </div>
   )
 }

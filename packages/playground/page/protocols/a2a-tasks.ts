@@ -15,7 +15,7 @@ export interface Task {
 }
 interface ArtifactUpdate { readonly artifact: Artifact, readonly append?: boolean }
 interface Artifact { readonly artifactId?: string, readonly parts?: readonly Part[] }
-interface Part { readonly text?: string, readonly data?: { readonly input?: { readonly question?: string, readonly query?: string } } }
+interface Part { readonly text?: string, readonly data?: { readonly input?: { readonly question?: string, readonly query?: string }, readonly approval?: unknown } }
 
 export interface Webhook { readonly id: string, readonly url: string }
 
@@ -89,8 +89,9 @@ export async function listWaiting (signal: AbortSignal): Promise<readonly Task[]
   return pages.flat()
 }
 
-export async function answerTask ({ id, contextId }: Task, text: string): Promise<void> {
-  const message = { messageId: randomId(), role: 'ROLE_USER', taskId: id, ...contextId !== undefined && { contextId }, parts: [{ text }] }
+/** @param data what else answers, such as an approval */
+export async function answerTask ({ id, contextId }: Task, text: string, data?: object): Promise<void> {
+  const message = { messageId: randomId(), role: 'ROLE_USER', taskId: id, ...contextId !== undefined && { contextId }, parts: [{ text }, ...data === undefined ? [] : [{ data }]] }
   await bodyOf(await request(`answer task ${id}`, 'message:send', { body: { message, configuration: { returnImmediately: true } } }))
 }
 
