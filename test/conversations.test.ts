@@ -341,18 +341,21 @@ test('unknown callers on other machines keep nothing under an id of theirs, and 
   t.strictSame(questionsOf(await read('tea')), ['local'])
 })
 
-test('failed and cancelled answers are turns with a state, and no history', async t => {
+test('failed and cancelled answers are turns with a state, and history as far as they were streamed', async t => {
   const { ask, read, send } = await serve(t)
   await ask('fail', { conversation_id: 'tea' })
   const { run_id: run } = await ask('wait', { conversation_id: 'tea', background: true })
   await until(async () => (await read('tea')).turns[1]?.state === 'running', 'the answer is in progress')
   t.notOk('answer' in (await read('tea')).turns[1])
   await send('POST', `/vac/docs/runs/${String(run)}/cancel`)
-  t.match((await read('tea')).turns, [
+  await until(async () => 'answer' in (await read('tea')).turns[1], 'the text until then is kept')
+  const { turns } = await read('tea')
+  t.match(turns, [
     { question: 'fail', state: 'failed', error: { code: 'SOURCE_AWAY', message: /the source is away/ } },
-    { question: 'wait', state: 'cancelled', error: { code: 'RUN_CANCELLED' } }
+    { question: 'wait', state: 'cancelled', answer: 'You asked: ', error: { code: 'RUN_CANCELLED' } }
   ])
-  t.strictSame(historyOf(await ask('next', { conversation_id: 'tea' })), [])
+  t.notOk('answer' in turns[0])
+  t.strictSame(historyOf(await ask('next', { conversation_id: 'tea' })), ['user wait', 'assistant You asked: '])
 })
 
 test('steps of turns are those that the VAC and the scope let their reader see', async t => {
@@ -427,6 +430,7 @@ test('an import takes what other services have, and refuses what has no form', a
     [{ question: 'q', answer: 'a', state: 'running' }, { answer: 'a', state: 'completed' }],
     [{ question: 'q', state: 'running' }, { state: 'failed' }],
     [{ question: 'q', state: 'cancelled' }, { state: 'cancelled' }],
+    [{ question: 'q', answer: 'a', state: 'cancelled' }, { answer: 'a', state: 'cancelled' }],
     [{ question: 'a\0b \ud800', answer: '\0' }, { state: 'completed' }],
     [{ question: 'q', created_at: '2020-01-02T03:04:05+02:00', duration_ms: 1.5 }, { created_at: '2020-01-02T01:04:05.000Z', duration_ms: 2 }],
     [{ question: '', unknown: 1 }, { question: '' }]

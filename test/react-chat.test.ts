@@ -84,7 +84,7 @@ test('Stop stops the agent, and the next question is answered', { skip }, async 
   t.equal(await answers(page).first().textContent(), before, 'nothing comes after Stop')
   await page.reload()
   await page.locator('output', { hasText: 'ready' }).waitFor()
-  t.strictSame(await answers(page).allTextContents(), ['cancelled', 'That is a chair, delivered. Ask me about another one whenever you like. '], 'the stored state and the stored answer')
+  t.match(await answers(page).allTextContents(), [/^That is two lamps/, /^That is a chair, delivered\. Ask me about another one whenever you like\. $/], 'the text until the stop, and the stored answer')
 })
 
 test('a question is answered by typing, and one with two answers by a button', { skip }, async t => {

@@ -13,7 +13,7 @@ export interface ConversationHead {
 export interface ConversationTurn {
   readonly id: string
   readonly question: string
-  /** Absent while there is none, and where it failed or was cancelled. */
+  /** Absent while there is none, and where it failed; of one that was cancelled, the text until then. */
   readonly answer?: string
   readonly source_documents: readonly Source[]
   readonly steps: readonly Step[]

@@ -274,6 +274,12 @@ test('a question that is asked again has one conversation, also where it was sto
   await page.getByTestId('chat-stop').click()
   await page.locator('[data-testid=chat-answer][data-state=stopped]').waitFor()
   await kept('one')
+  // what was read of it is there when it is opened again, without an error
+  await page.getByTestId('chat-clear').click()
+  await page.getByTestId('stored-open').click()
+  await page.locator('[data-testid=chat-answer][data-state=stopped]').getByText('one 2').waitFor()
+  t.match(await page.getByTestId('chat-figures').textContent(), /^stopped/)
+  t.equal(await page.getByTestId('chat-problem').count(), 0)
   way = 'reload'
   await page.getByTestId('chat-again').click()
   await page.getByTestId('chat-answer').getByText('one 3').waitFor()

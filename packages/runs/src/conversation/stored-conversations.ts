@@ -300,7 +300,7 @@ function importedTurn ({ id = randomUUID(), question, answer, sourceDocuments, m
     ...answer === undefined ? {} : { answer },
     content,
     // what was in progress there is not in progress here
-    state: state === 'completed' || answer !== undefined ? 'completed' : state === 'cancelled' ? 'canceled' : 'failed',
+    state: state === 'cancelled' ? 'canceled' : state === 'completed' || answer !== undefined ? 'completed' : 'failed',
     createdAt,
     endedAt: createdAt + durationMs
   }

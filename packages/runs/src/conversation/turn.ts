@@ -20,6 +20,7 @@ export class Turn implements AnsweredTurn {
   readonly #isTurn: boolean
   readonly #taken: Step[] = []
   #leftOut = 0
+  #said = ''
 
   constructor (conversations: Conversations | undefined, { id, turn }: Omit<TurnTask, 'attempt'>, attempt: number, metadata: TurnMetadata) {
     this.#conversations = conversations
@@ -41,6 +42,9 @@ export class Turn implements AnsweredTurn {
   /** The answer has bounded its steps. */
   add (step: Step): void { if (this.steps !== undefined) collectStep(this.#taken, step) }
 
+  /** Adds text that is sent to the reader. */
+  say (text: string): void { if (this.#isTurn) this.#said += text }
+
   withHistory (answer: Answer): Answer {
     return this.#leftOut === 0 ? answer : { ...answer, metadata: { ...answer.metadata, turns_left_out: this.#leftOut } }
   }
@@ -49,5 +53,10 @@ export class Turn implements AnsweredTurn {
 
   async fail ({ code, message }: { readonly code: string, readonly message: string }): Promise<void> {
     if (this.#isTurn) await this.#conversations!.fail(this.#task, { code, message }, this.#taken)
+  }
+
+  /** Keeps what was said before the task was cancelled. */
+  async stop (): Promise<void> {
+    if (this.#isTurn && this.#said !== '') await this.#conversations!.answer(this.#task, { answer: this.#said, source_documents: [] }, this.#taken)
   }
 }

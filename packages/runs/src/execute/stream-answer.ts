@@ -24,6 +24,7 @@ export async function streamAnswer (run: Run, call: PlacedCall, end: EndAnswer):
         turn.add(chunk)
         if (shownSteps(task) === undefined) continue
       }
+      if (typeof chunk === 'string') turn.say(chunk)
       await writer.write(chunk)
     }
     return 'ended'

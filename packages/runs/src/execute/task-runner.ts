@@ -61,6 +61,7 @@ export function taskRunner (options: RunnerOptions, execute: Execute): TaskHandl
     try {
       record.outcome = await execute({ skill, task, principal, context, log, record, turn, protocol: protocol.name })
     } catch (err) {
+      if (isTaskError(context.stop.reason, 'TASK_CANCELED')) await turn.stop()
       // the task was canceled, or another worker runs it: no more event of this attempt is accepted
       if (context.stop.aborted || isTaskError(err)) throw err
       record.failed(err)

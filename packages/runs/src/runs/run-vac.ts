@@ -41,6 +41,7 @@ export function runVacs (options: RunnerOptions): TaskHandler {
       await turn.answer(answer)
       await writeAnswer(answer, context)
     } catch (err) {
+      if (isTaskError(context.stop.reason, 'TASK_CANCELED')) await turn.stop()
       // the run was cancelled, or another worker executes it: no more event of this attempt is accepted
       if (context.stop.aborted || isTaskError(err)) throw err
       record.failed(err)
@@ -105,6 +106,7 @@ async function answerOf (task: TaskRecord, context: TaskContext, { options, vac:
         turn.add(chunk)
         if (steps === undefined) continue
       }
+      if (typeof chunk === 'string') turn.say(chunk)
       await writer.write(chunk)
     }
     throw new VacInvalidResultError(JSON.stringify(name), 'no answer at all')

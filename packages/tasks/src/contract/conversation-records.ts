@@ -118,8 +118,8 @@ export interface ConversationRecords {
   /** The turn of a task. @param turn the turn of the task, from 0 */
   turnOf (taskId: string, turn: number): Promise<(TurnRow & { readonly conversation: ConversationKey }) | undefined>
   /**
-   * Writes what the turn has besides its question; call it before the update that ends the turn. A later attempt
-   * replaces what an earlier one wrote, and an earlier one changes nothing any more.
+   * Writes what the turn has besides its question; call it before the update that ends the turn, or after a cancel.
+   * A later attempt replaces what an earlier one wrote, and an earlier one changes nothing any more.
    * @param answer the text, which belongs to the history of later turns; undefined: the turn has none
    * @param content any JSON value
    */
