@@ -345,6 +345,26 @@ test('a question that is sent before the page knows the agents is asked once it 
   await answered(page, 'You asked: early')
 })
 
+test('a citation after a block of code is in its head, and a long source keeps the name of its file', options, async t => {
+  const source = `handbook/${'operations/'.repeat(8)}restart.md`
+  const url = await startReader(t, async () => ({
+    answer: 'Do this:\n\n```sh\nsystemctl restart oslo\n```\n\n[1] [2]\n\nThen wait [2].',
+    source_documents: [source, 'b.md'].map(source => ({ page_content: 'A passage.', metadata: { source, lines: '1-20', heading: 'Restart' } }))
+  }))
+  const page = await openPage(t, url, { viewport: { width: 360, height: 740 } })
+  await page.getByTestId('chat-question').fill('How?')
+  await page.getByTestId('chat-send').click()
+  await answered(page, 'Then wait')
+  t.strictSame(await page.getByTestId('chat-cite').allTextContents(), ['1', '2', '2'])
+  const [code, cite, file, card] = await Promise.all([
+    page.locator('.code'), page.getByTestId('chat-cite').nth(1), page.getByTestId('chat-source').first().getByText('restart.md:1-20'), page.getByTestId('chat-source').first()
+  ].map(async part => (await part.boundingBox())!))
+  t.ok(cite!.y > code!.y && cite!.y + cite!.height < code!.y + 40, 'in the head of the code')
+  t.ok(file!.width > 80 && file!.x + file!.width <= card!.x + card!.width, 'the name is seen')
+  t.match(await page.getByTestId('chat-source').first().locator('[title]').getAttribute('title'), source)
+  t.strictSame(await violationsOfThemes(page), [])
+})
+
 test('on a narrow screen Escape closes the list from anywhere, and only then stops the answer', options, async t => {
   const url = await startReader(t, async function * (_question, _vac, _history, { signal }) {
     yield 'begun'

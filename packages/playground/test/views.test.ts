@@ -24,7 +24,8 @@ test('the raw view shows each frame, and a session that it exports is opened aga
   const page = await openPage(t, `${url}#/chat/demo?question=How+long`, { permissions: clipboard, viewport: VIEWPORT, allow: [/ERR_INTERNET_DISCONNECTED/] })
   await page.getByTestId('access').locator('summary').click()
   await page.getByTestId('token').fill('canary-token-0123456789')
-  await page.getByTestId('token-save').click()
+  // another token loads the page again
+  await Promise.all([page.waitForEvent('load'), page.getByTestId('token-save').click()])
   await page.getByTestId('chat-question').fill('How long? {"password":"canary-body"}')
   await page.getByTestId('chat-send').click()
   await page.locator('[data-testid=chat-answer][data-state=done]').waitFor()
@@ -45,6 +46,11 @@ test('the raw view shows each frame, and a session that it exports is opened aga
   await page.getByTestId('copy-fetch').click()
   t.ok(await copied(/^await fetch\("http/))
   t.strictSame(await violationsOfThemes(page), [])
+  await page.setViewportSize({ width: 360, height: 740 })
+  const cut = await page.locator('nav a, [data-testid=raw-exchange] > span:not(.text), [data-testid=raw-frame] > span:not(.text)').evaluateAll((parts: any[]) =>
+    parts.filter(part => part.checkVisibility() === true && (part.getBoundingClientRect().right > 360 || (part.clientWidth > 0 && part.scrollWidth > part.clientWidth + 1))).map(part => part.textContent))
+  t.strictSame(cut, [], 'nothing is cut at 360 px')
+  await page.setViewportSize(VIEWPORT)
 
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByTestId('raw-export').click()])
   t.match(download.suggestedFilename(), /^polyvac-session-.*\.jsonl$/)

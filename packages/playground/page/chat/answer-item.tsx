@@ -45,7 +45,7 @@ function Item ({ answer, isLast, protocol }: AnswerItemProps): JSX.Element {
             The answer goes on after it.
           </p>
         )}
-        {problem !== undefined && <p class='notice error' role='alert' data-testid='chat-problem'>{problem}</p>}
+        {problem !== undefined && <Problem text={problem} />}
         <Reply answer={answer} />
       </div>
       <Sources answer={answer} id={id} />
@@ -58,6 +58,17 @@ function Item ({ answer, isLast, protocol }: AnswerItemProps): JSX.Element {
         </div>
       )}
     </>
+  )
+}
+
+/** Why an answer failed, as a sentence; below it the id under which the log of the service has more. */
+function Problem ({ text }: { readonly text: string }): JSX.Element {
+  const [, reason = text, kind = 'request', id] = /^([^]*?)(?:; the log has the cause under the (\w+) id| \(request id) ([\w.:-]+)\)?$/.exec(text) ?? []
+  return (
+    <p class='notice error' role='alert' data-testid='chat-problem'>
+      {reason.slice(0, 1).toUpperCase() + reason.slice(1)}{/[.!?]$/.test(reason) ? '' : '.'}
+      {id !== undefined && <small>The log has the cause under the {kind} id <code>{id}</code></small>}
+    </p>
   )
 }
 

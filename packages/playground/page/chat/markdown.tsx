@@ -31,24 +31,28 @@ function inline (text: string, cite: Cite): ComponentChildren[] {
   return parts
 }
 
+/** Citations in a paragraph by themselves, which belong to the code above them. */
+const CITES = /^\s*(?:\[[1-9]\d{0,3}\](?!\()[^\S\n]*)+\n*$|^\s*(?:\[[1-9]\d{0,3}\](?!\()[^\S\n]*)+\n\s*\n/
+
 /** A safe subset of Markdown as DOM nodes: paragraphs, headings, lists, code. HTML stays text. */
 export function Markdown ({ text }: { text: string }): JSX.Element {
   const blocks = text.split(/(^```[^\n]*\n[^]*?(?:^```[^\S\n]*$|$(?![^])))/m)
   return (
     <>
       {blocks.map((block, index) => index % 2 === 1
-        ? <Code key={index} text={block} />
-        : block.split(/\n\s*\n/).map((text, part) => <Paragraph key={`${index}.${part}`} text={text} />))}
+        ? <Code key={index} text={block} cites={CITES.exec(blocks[index + 1] ?? '')?.[0].trim()} />
+        : (index === 0 ? block : block.replace(CITES, '')).split(/\n\s*\n/).map((text, part) => <Paragraph key={`${index}.${part}`} text={text} />))}
     </>
   )
 }
 
-function Code ({ text }: { text: string }): JSX.Element {
+function Code ({ text, cites = '' }: { readonly text: string, readonly cites?: string | undefined }): JSX.Element {
+  const cite = useContext(Citing)
   const [, language = ''] = /^```[ \t]*([^\s`]*)/.exec(text) ?? []
   const code = text.replace(/^```[^\n]*\n/, '').replace(/\n?```\s*$/, '')
   return (
     <div class='code'>
-      <div class='code-head'><span>{language}</span><CopyButton text={() => code} label='Copy' testId='chat-copy-code' /></div>
+      <div class='code-head'><span>{language} {inline(cites, cite)}</span><CopyButton text={() => code} label='Copy' testId='chat-copy-code' /></div>
       <pre tabIndex={0} role='region' aria-label='Code'><code>{code}</code></pre>
     </div>
   )

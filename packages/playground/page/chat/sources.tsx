@@ -55,11 +55,14 @@ interface SourceCardProps { readonly id: string, readonly number: number, readon
 
 function SourceCard ({ id, number, source, address }: SourceCardProps): JSX.Element {
   const { heading } = source.metadata
+  const place = placeOf(source)
+  // where it is narrow, the folder is cut and the name of the file stays
+  const folder = /^\S*\/(?=[^/])/.exec(place)?.[0] ?? ''
   return (
     <li data-testid='chat-source'>
       <details id={id}>
         <summary>
-          <span class='number'>[{number}]</span> <span class='place'><bdi>{placeOf(source)}</bdi>{heading !== undefined && <> <bdi class='soft'>{String(heading)}</bdi></>}</span>
+          <span class='number'>[{number}]</span> <span class='place' title={nameOf(source)}><bdi class='path'>{folder !== '' && <span class='folder'>{folder}</span>}<span class='file'>{place.slice(folder.length)}</span></bdi>{heading !== undefined && <> <bdi class='soft'>{String(heading)}</bdi></>}</span>
         </summary>
         <div class='passage'><Markdown text={source.page_content.slice(0, MAX_PASSAGE)} /></div>
       </details>

@@ -47,7 +47,7 @@ async function follow (vac: string, id: string, first: Fields, signal: AbortSign
   const began = Date.parse(first.created_at)
   const shown = (): void => {
     const isLive = IN_PROGRESS.includes(run.state)
-    show({ name, steps, state: run.state, isLive, ms: (isLive ? Date.now() : Date.parse(run.updated_at)) - began, usage: run.metadata?.usage })
+    show({ name, run: id, steps, state: run.state, isLive, ms: (isLive ? Date.now() : Date.parse(run.updated_at)) - began, usage: run.metadata?.usage })
   }
   shown()
   const timer = IN_PROGRESS.includes(first.state) ? setInterval(shown, 250) : undefined

@@ -6,7 +6,7 @@ import type { Answer } from '../chat/answer.js'
 import { exchanges } from '../requests/exchange.js'
 import { addressOf } from '../shared/router.js'
 import { vacs } from '../shared/settings.js'
-import { count, duration, Json, Notice } from '../shared/ui.js'
+import { CopyButton, count, duration, Json, Notice } from '../shared/ui.js'
 import { readRun } from './stored-run.js'
 import { barsOfAnswer, type Bar, type Traced } from './trace.js'
 
@@ -45,10 +45,12 @@ export function AnswerTrace (): JSX.Element {
 
 const STATES: Readonly<Record<Answer['state'], string>> = { asking: 'running', done: 'completed', 'input-required': 'asks back', stopped: 'stopped', failed: 'failed' }
 
-function tracedOf ({ question, state, steps = [], totalMs, usage, exchange }: Answer, now: number): Traced {
+function tracedOf ({ question, state, steps = [], totalMs, usage, exchange, task, protocol }: Answer, now: number): Traced {
   const startedAt = exchanges.value.find(({ id }) => id === exchange)?.startedAt
   const isLive = state === 'asking'
-  return { name: question, steps, state: STATES[state], isLive, ms: isLive && startedAt !== undefined ? now - startedAt : totalMs, usage }
+  // over MCP it is a place in a session
+  const run = protocol === 'mcp-session' ? undefined : task
+  return { name: question, run, steps, state: STATES[state], isLive, ms: isLive && startedAt !== undefined ? now - startedAt : totalMs, usage }
 }
 
 /** The trace of a run that the service keeps; `onUnknown` where the caller may read none with the id. */
@@ -80,6 +82,7 @@ function Trace ({ traced }: { readonly traced: Traced }): JSX.Element {
   const whole = bars[0]!.ms ?? 0
   return (
     <section aria-label='What the agent did' data-testid='trace' data-state={traced.state}>
+      {traced.run !== undefined && <p class='line run-id'><span class='soft'>Run</span> <code data-testid='trace-run'>{traced.run}</code> <CopyButton text={() => traced.run!} label='Copy the id' testId='trace-run-copy' icon='copy' /></p>}
       <div class='trace-axis soft' aria-hidden='true'>{[0, whole / 2, whole].map((ms, index) => <span key={index}>{duration(ms)}</span>)}</div>
       <ol class='trace'>{bars.map((bar, index) => <li key={bar.id === '' ? 'answer' : `${bar.id} ${index}`}><BarRow bar={bar} whole={whole} /></li>)}</ol>
       {bars.length === 1 && !traced.isLive && <p class='soft' data-testid='trace-steps-none'>The service keeps no steps of this answer, or shows none to this caller.</p>}

@@ -6,6 +6,8 @@ interface Tokens { readonly prompt_tokens: number, readonly completion_tokens: n
 /** What a trace is made of: an answer of the page, a turn or a run that the service keeps. */
 export interface Traced {
   readonly name: string
+  /** Its id as a run or task of the service. */
+  readonly run?: string | undefined
   readonly steps: readonly Step[]
   /** As the service names it: `running`, `completed`, `failed` … */
   readonly state: string
