@@ -230,7 +230,7 @@ test('the cookie of an app goes with each request, and the end of its session is
   await page.locator('[data-testid=chat-answer][data-state=done]').waitFor()
   await openInspector(page)
   session = 'sid=2'
-  for (const [protocol, problem] of [['direct', /answered 401: sign in again, or enter a token under Access\.$/], ['a2a', /answered 401: sign in again, or enter a token under Access$/], ['mcp', /load a part of itself: .* sign in again/]] as const) {
+  for (const [protocol, problem] of [['direct', /answered 401: sign in again, or enter a token under Access\.$/], ['a2a', /answered 401: sign in again, or enter a token under Access\.$/], ['mcp', /load a part of itself: .* sign in again/]] as const) {
     await page.getByTestId('chat-clear').click()
     await chooseProtocol(page, protocol)
     await page.getByTestId('chat-question').fill('Hello')

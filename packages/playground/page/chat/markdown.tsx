@@ -52,7 +52,7 @@ function Code ({ text, cites = '' }: { readonly text: string, readonly cites?: s
   const code = text.replace(/^```[^\n]*\n/, '').replace(/\n?```\s*$/, '')
   return (
     <div class='code'>
-      <div class='code-head'><span>{language} {inline(cites, cite)}</span><CopyButton text={() => code} label='Copy' testId='chat-copy-code' /></div>
+      <div class='code-head'><span>{language}{cites !== '' && <> {inline(cites, cite)}</>}</span><CopyButton text={() => code} label='Copy' testId='chat-copy-code' /></div>
       <pre tabIndex={0} role='region' aria-label='Code'><code>{code}</code></pre>
     </div>
   )
