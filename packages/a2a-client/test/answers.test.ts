@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { withRunTurn } from '@polyvac/core/plugin'
 import { until } from '../../../test/fixtures/until.js'
 import { artifact, COMPLETED, json, rawAgent, status, stream, task, WORKING, type Json } from './fixtures/agent.js'
 import { hear, open } from './fixtures/remote.js'
@@ -77,9 +78,9 @@ test('the reply after an authorization follows a task that went on by itself, an
   const { vac } = open(t, raw.origin)
   for (const [run, then, answer] of [['r1', state, 'told'], ['r2', COMPLETED, 'signed in']] as const) {
     state = 'TASK_STATE_AUTH_REQUIRED'
-    t.match(await vac.ask({ question: 'hi', extra: { runId: run } }), { auth_required: String })
+    t.match(await vac.ask({ question: 'hi', extra: withRunTurn({}, { id: run, turn: 0 }) }), { auth_required: String })
     state = then
-    t.equal((await vac.ask({ question: 'done', extra: { runId: run } })).answer, answer)
+    t.equal((await vac.ask({ question: 'done', extra: withRunTurn({}, { id: run, turn: 0 }) })).answer, answer)
   }
   t.equal(raw.calls().filter(({ method }) => method === 'SendStreamingMessage').length, 3)
 })
@@ -91,7 +92,7 @@ test('pages of HTML and errors of proxies are tried again with the same message,
     return fails % 2 === 0 ? response.writeHead(502, { 'content-type': 'text/html' }).end('<html>') : response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
   })
   const { vac } = open(t, raw.origin)
-  t.equal((await vac.ask({ question: 'hi', extra: { runId: 'r' } })).answer, 'at last')
+  t.equal((await vac.ask({ question: 'hi', extra: withRunTurn({}, { id: 'r', turn: 0 }) })).answer, 'at last')
   t.equal(raw.calls().length, 3)
   t.equal(new Set(raw.calls().map(({ params }) => params.message.messageId)).size, 1)
   fails = Infinity

@@ -2,6 +2,7 @@ import Fastify from 'fastify'
 import { join } from 'node:path'
 import { test, type Test } from 'tap'
 import { createVacs, type Interpreter, type Vac } from '@polyvac/core'
+import { withRunTurn } from '@polyvac/core/plugin'
 import { a2aPlugin } from '@polyvac/a2a'
 import { createRuns } from '@polyvac/runs'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
@@ -50,7 +51,7 @@ for (const protocol of ['1.0', '0.3'] as const) {
       return history.length === 0 ? { input_required: 'Which one?' } : { answer: `${question} after ${history.length} turns` }
     })
     const { vac } = open(t, url, { protocol })
-    const extra = { runId: 'r1' }
+    const extra = withRunTurn({}, { id: 'r1', turn: 0 })
     t.match(await vac.ask({ question: 'cat', extra }), { input_required: 'Which one?' })
     const history = [{ role: 'user' as const, content: 'cat' }, { role: 'assistant' as const, content: 'Which one?' }]
     t.equal((await vac.ask({ question: 'the black one', history, extra })).answer, 'the black one after 2 turns')
@@ -90,8 +91,8 @@ test('the reply in a conversation goes to the task that asked, also where each t
   const taskOf = ({ metadata }: { metadata?: unknown }): string => (metadata as Json).remote.task_id
   const turn = (question: string, asked: string, conversation = 'c1', extra = {}) =>
     vac.ask({ question, conversation, extra, history: [{ role: 'user', content: 'cat' }, { role: 'assistant', content: asked }] })
-  const asked = await vac.ask({ question: 'cat', conversation: 'c1', extra: { runId: 'r1' } })
-  const told = await turn('the black one', 'Some text.\n\nWhich one?', 'c1', { runId: 'r2' })
+  const asked = await vac.ask({ question: 'cat', conversation: 'c1', extra: withRunTurn({}, { id: 'r1', turn: 0 }) })
+  const told = await turn('the black one', 'Some text.\n\nWhich one?', 'c1', withRunTurn({}, { id: 'r2', turn: 0 }))
   t.equal(told.answer, 'the black one after 2 turns')
   t.equal(taskOf(told), taskOf(asked))
   t.not(taskOf(await turn('the white one', 'Which one?')), taskOf(asked), 'the task takes one reply')
@@ -134,7 +135,7 @@ test('a run goes on with its remote task after its worker stopped', async t => {
   }, asked)
   // what both processes have
   const tasks = processTasks()
-  const extra = { runId: 'r1' }
+  const extra = withRunTurn({}, { id: 'r1', turn: 0 })
   const stop = new AbortController()
   await t.rejects(async () => {
     for await (const chunk of open(t, url, {}, { tasks }).vac.stream({ question: 'hi', extra, signal: stop.signal })) {
@@ -241,15 +242,22 @@ test('files and data of the caller go to the agent, and earlier turns as data wh
   ])
 })
 
-test('the ids of messages of two owners differ, also where a caller names the run', async t => {
+test('a run is the one that answers: callers, two owners or two without a name, name none by their fields', async t => {
   const raw = await rawAgent(t, ({ id }, response) => stream(response, id, [{ message: { messageId: '1', role: 'ROLE_AGENT', parts: [{ text: 'Yes.' }] } }]))
   const { vac } = open(t, raw.origin)
-  for (const owner of ['alice', 'bob', 'alice']) await vac.ask({ question: 'hi', principal: { owner }, extra: { runId: 'r1' } })
-  const [alice, bob, again] = raw.calls().map(({ params }) => params.message.messageId)
-  t.not(alice, bob)
-  t.equal(alice, again)
-  await vac.ask({ question: 'hi', extra: { runId: 'x'.repeat(10_000) } })
-  t.ok(raw.calls().at(-1)!.params.message.messageId.length < 100)
+  const idsFor = async (extra: () => object): Promise<string[]> => {
+    for (const principal of [undefined, undefined, { owner: 'alice' }, { owner: 'bob' }]) await vac.ask({ question: 'hi', principal, extra: extra() as Json })
+    return raw.calls().splice(-4).map(({ params }) => params.message.messageId)
+  }
+  for (const fields of [{ runId: 'r1' }, { taskId: 'r1' }, { run: 'r1', message: { id: 'm', metadata: { runId: 'r1', taskId: 'r1' } } }]) {
+    const ids = await idsFor(() => fields)
+    t.equal(new Set(ids).size, 4, JSON.stringify(fields))
+    t.notMatch(ids.join(), /r1/)
+  }
+  const [first, again, alice, bob] = await idsFor(() => withRunTurn({ runId: 'of the caller' }, { id: 'r1', turn: 0 }))
+  t.match(first, /^r1-/)
+  t.equal(again, first, 'another attempt')
+  t.equal(new Set([first, alice, bob]).size, 3)
 })
 
 test('a message that has passed eight agents is refused', async t => {

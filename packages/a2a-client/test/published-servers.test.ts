@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { withRunTurn } from '@polyvac/core/plugin'
 import { until } from '../../../test/fixtures/until.js'
 import { hear, open, wire } from './fixtures/remote.js'
 import { published } from './fixtures/published.js'
@@ -81,14 +82,14 @@ for (const { name, version, binding } of SERVERS) {
   test(`${name}: a task that the agent does not know any more is lost, and is not begun again`, async t => {
     const peer = await published(t, version, { binding })
     const tasks = { get: async () => ({ taskId: 'gone', contextId: 'c', state: 'input-required' as const, digest: 'of another question' }), set: async () => {} }
-    await t.rejects(open(t, peer.url, {}, { tasks }).vac.ask({ question: 'Bern', extra: { runId: 'r1' } }), { code: 'REMOTE_AGENT_TASK_LOST', statusCode: 502 })
+    await t.rejects(open(t, peer.url, {}, { tasks }).vac.ask({ question: 'Bern', extra: withRunTurn({}, { id: 'r1', turn: 0 }) }), { code: 'REMOTE_AGENT_TASK_LOST', statusCode: 502 })
     t.strictSame(peer.messages, [])
   })
 
   test(`${name}: a task that waits for an authorization goes on by itself, and the next turn follows it`, async t => {
     const peer = await published(t, version, { binding })
     const { vac } = open(t, peer.url)
-    const extra = { runId: 'run-1' }
+    const extra = withRunTurn({}, { id: 'run-1', turn: 0 })
     t.match(await vac.ask({ question: 'auth', extra }), { auth_required: 'sign in at https://login.example' })
     peer.release()
     await until(() => peer.completed().length > 0, 'the task has ended')
@@ -101,7 +102,7 @@ for (const { name, version, binding } of SERVERS) {
   test(`${name}: the reply of a run goes to the task that asked`, async t => {
     const peer = await published(t, version, { binding })
     const { vac } = open(t, peer.url)
-    const extra = { runId: 'run-1', conversation: 'c-1' }
+    const extra = withRunTurn({ conversation: 'c-1' }, { id: 'run-1', turn: 0 })
     const asked = await vac.ask({ question: 'ask', extra })
     t.match(asked, { input_required: 'Which city?' })
     const message = { id: 'x', metadata: { form: 7, skillId: 'vac_stream_peer' } }

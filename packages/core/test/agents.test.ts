@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { createVacs, workerInterpreter, type Answer, type Interpreter, type InterpreterExtra, type Step } from '../src/index.js'
-import { agentQuestionOf, isRecord, runMemoryOf, withRunMemory } from '../src/plugin.js'
+import { agentQuestionOf, isRecord, runMemoryOf, withRunMemory, withRunTurn } from '../src/plugin.js'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -91,7 +91,7 @@ test('another attempt gives each question its id again, and finds what its agent
       return question
     }
   })
-  const ask = async (question: string): Promise<unknown> => await vacs.get('front').ask({ question, extra: withRunMemory({ runId: 'r1' }, memory) })
+  const ask = async (question: string): Promise<unknown> => await vacs.get('front').ask({ question, extra: withRunMemory(withRunTurn({}, { id: 'r1', turn: 0 }), memory) })
   await ask('x')
   const first = seen.splice(0)
   t.equal(new Set(first.map(({ call }) => call)).size, 3)
@@ -116,7 +116,7 @@ test('what a run remembers has a bound, and the latest stays', async t => {
       return 'ok'
     }
   })
-  await vacs.get('front').ask({ question: 'x', extra: withRunMemory({ runId: 'r1' }, memory) })
+  await vacs.get('front').ask({ question: 'x', extra: withRunMemory(withRunTurn({}, { id: 'r1', turn: 0 }), memory) })
   const kept = Object.values<any>(value['@calls'])
   t.ok(kept.length > 20 && JSON.stringify(kept).length < 40_000)
   t.equal(kept.at(-1).question, '49')
@@ -135,7 +135,7 @@ test('the next question in a run is the reply to an agent that asked back', asyn
       return question === 'weather' ? { input_required: 'Which city?' } as never : `rain in ${question}`
     }
   })
-  const ask = async (question: string): Promise<Answer> => await vacs.get('front').ask({ question, extra: withRunMemory({ runId: 'r1' }, memory) })
+  const ask = async (question: string): Promise<Answer> => await vacs.get('front').ask({ question, extra: withRunMemory(withRunTurn({}, { id: 'r1', turn: 0 }), memory) })
   t.match(await ask('weather'), { input_required: 'Which city?' })
   t.match(await ask('Bern'), { answer: 'rain in Bern' })
   await ask('Basel')

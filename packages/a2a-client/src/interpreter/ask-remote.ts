@@ -96,7 +96,6 @@ interface Ids {
 
 function idsOf ({ name, question, history, extra }: Asked): Ids {
   const { run, call } = agentQuestionOf(extra)
-  // without a run both ids may be fields of the caller: with the owner they are not those of another one
   const asked = digestOf(question, history.length, history.at(-1)?.content ?? null, extra.principal?.owner ?? null)
   if (run === undefined) return { run: undefined, messageId: crypto.randomUUID(), asked }
   // the id of a run is the same in each of its turns; a call in it has another one

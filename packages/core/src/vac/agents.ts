@@ -2,6 +2,7 @@ import type { AnswerPart } from './schemas.js'
 import type { ToolCallOptions } from './tools.js'
 import type { Answer } from './vac.js'
 import { isRecord } from '../basics/is-record.js'
+import { runTurnOf } from './run-memory.js'
 
 /** A VAC of this service, or an agent of another one, that an interpreter may ask. */
 export interface ListedAgent {
@@ -60,13 +61,14 @@ export function withAgentQuestion<T extends object> (extra: T, question: AgentQu
   return Object.assign(extra, { [QUESTION]: question })
 }
 
-/** The place in a chain of what an interpreter, or the caller of one, got as `extra`. */
+/**
+ * The place in a chain of what an interpreter, or the caller of one, got as `extra`. The run is the one that answers:
+ * callers send fields such as `runId` and `taskId`, too, and callers without a name could choose those of another one.
+ */
 export function agentQuestionOf (extra: Readonly<Record<string, unknown>>): AgentQuestion {
   const { [QUESTION]: own } = extra as { readonly [QUESTION]?: AgentQuestion }
   if (own !== undefined) return own
-  const { message, runId, taskId } = extra
+  const { message } = extra
   const hops = isRecord(message) && isRecord(message.metadata) ? message.metadata[HOPS] : 0
-  return { hops: typeof hops === 'number' && hops > 0 ? hops : 0, run: [runId, taskId].find(isRunId), call: undefined, chain: { calls: 0 } }
+  return { hops: typeof hops === 'number' && hops > 0 ? hops : 0, run: runTurnOf(extra)?.id, call: undefined, chain: { calls: 0 } }
 }
-
-function isRunId (id: unknown): id is string { return typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id) }
