@@ -1,6 +1,6 @@
-import { cleanText, deadlineSignal, LogGate, unlessAborted } from '@polyvac/core/plugin'
+import { cleanText, deadlineSignal, LogGate, Redactor, unlessAborted } from '@polyvac/core/plugin'
 import type { Interpreter } from '@polyvac/core'
-import { Credentials } from './auth/credentials.js'
+import { Credentials, valuesOf } from './auth/credentials.js'
 import { OwnerToken, type SignIn } from './auth/owner-token.js'
 import { CardSource } from './card/card-source.js'
 import { CardVerifier, isWebAddress } from './card/signature.js'
@@ -77,11 +77,13 @@ function open (agent: RemoteAgent, { ownOrigins = [], resolve, signIn = noSignIn
   const certificate = Object.values(auth).find(credential => 'cert' in credential)
   const refuse = (problem: string): Error => new RemoteAgentUnauthorizedError(name, problem)
   const requests = new AgentRequests([url, ...tokenUrls, ...keysUrls], resolve, certificate && { certificate, refuse })
-  const credentials = new Credentials(name, auth, requests)
+  const secretsOf = (): Redactor => new Redactor([...Object.entries(headers), ['url', agent.url], ...valuesOf(auth)])
+  const secrets = secretsOf()
+  const credentials = new Credentials(name, auth, requests, secrets)
   const verification = verificationOf(agent)
   const verifier = verification === 'off' ? undefined : new CardVerifier({ name, verification, keys: keys!, requests })
   const source = new CardSource({
-    name, url, requests, headers, extensions, version: protocol, verifier, ownOrigins: typeof ownOrigins === 'function' ? ownOrigins : () => ownOrigins
+    name, url, requests, headers, extensions, version: protocol, verifier, secrets, ownOrigins: typeof ownOrigins === 'function' ? ownOrigins : () => ownOrigins
   })
   // callers ask often, and read no address
   const gate = new LogGate()
@@ -91,7 +93,7 @@ function open (agent: RemoteAgent, { ownOrigins = [], resolve, signIn = noSignIn
     const owner = new OwnerToken({ name, url: url.href, owner: extra.principal?.owner ?? '', signIn })
     try {
       const usable = await source.get(deadline.signal)
-      const connection = new Connection(usable, { requests, credentials, owner, headers, extensions, origin: url.origin })
+      const connection = new Connection(usable, { requests, credentials, owner, headers, extensions, origin: url.origin, secrets: secretsOf() })
       return yield * askRemote({ name, skill, connection, tasks: tasks!, question, history, extra, signal: deadline.signal })
     } catch (err) {
       if (deadline.signal.aborted) throw deadline.signal.reason

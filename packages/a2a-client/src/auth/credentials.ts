@@ -1,4 +1,4 @@
-import { unlessAborted } from '@polyvac/core/plugin'
+import { unlessAborted, type Redactor } from '@polyvac/core/plugin'
 import type { AgentCard, SecurityScheme } from '../card/agent-card.js'
 import { RemoteAgentCardError, RemoteAgentUnauthorizedError } from '../errors.js'
 import type { ClientCertificate } from '../http/client-certificate.js'
@@ -16,6 +16,11 @@ export type Credential =
   /** Each owner signs in; the option `signIn` has the tokens. */
   | { readonly perOwner: true }
 
+/** The values of credentials by their names, which decide what is secret. */
+export function valuesOf (auth: Readonly<Record<string, Credential>>): Array<[name: string, value: string]> {
+  return Object.values(auth).flatMap(credential => Object.entries(credential).filter(([, value]) => typeof value === 'string'))
+}
+
 /** What a request carries to prove who asks. */
 export interface Proof {
   readonly headers: Readonly<Record<string, string>>
@@ -27,13 +32,15 @@ export class Credentials {
   readonly #name: string
   readonly #given: ReadonlyMap<string, Credential>
   readonly #requests: AgentRequests
+  readonly #secrets: Redactor
   // @keyed none: one token for each scheme that the configuration has client credentials for
   readonly #tokens = new Map<string, ClientToken>()
 
-  constructor (name: string, given: Readonly<Record<string, Credential>>, requests: AgentRequests) {
+  constructor (name: string, given: Readonly<Record<string, Credential>>, requests: AgentRequests, secrets: Redactor) {
     this.#name = name
     this.#given = new Map(Object.entries(given))
     this.#requests = requests
+    this.#secrets = secrets
   }
 
   /**
@@ -79,7 +86,7 @@ export class Credentials {
     const found = requirements.find(names => names.every(usable))
     if (found !== undefined) return found
     const wanted = requirements.map(names => names.join(' and ')).join(', or ')
-    throw new RemoteAgentCardError(this.#name, `it needs credentials for ${wanted}`, 'add them under `auth` of the entry, by these names')
+    throw new RemoteAgentCardError(this.#name, `it needs credentials for ${this.#secrets.text(wanted)}`, 'add them under `auth` of the entry, by these names')
   }
 
   async #authorization (name: string, scheme: SecurityScheme, credential: Credential, signal: AbortSignal): Promise<string> {

@@ -1,4 +1,4 @@
-import { deadlineSignal, isRecord, unlessAborted } from '@polyvac/core/plugin'
+import { deadlineSignal, isRecord, unlessAborted, type Redactor } from '@polyvac/core/plugin'
 import { RemoteAgentCardError, RemoteAgentLoopError, RemoteAgentUnauthorizedError, RemoteAgentUnavailableError } from '../errors.js'
 import { HttpFailure, isRefusedCertificate } from '../http/failures.js'
 import type { AgentRequests, AgentResponse } from '../http/requests.js'
@@ -28,6 +28,8 @@ export interface CardOptions {
   readonly version: Version | undefined
   /** Verifies cards; undefined: they are not verified. */
   readonly verifier: CardVerifier | undefined
+  /** What a request for the card carries, which its server may repeat. */
+  readonly secrets: Redactor
   /** Origins of this service: an agent there would be asked by itself. */
   readonly ownOrigins: () => readonly string[]
 }
@@ -166,7 +168,15 @@ export class CardSource {
     const body = jsonOf(text)
     const card = readCard(body)
     const { verifier } = this.#options
-    return card === undefined || verifier === undefined || !isRecord(body) ? card : readCard(await verifier.contentOf(body))
+    const content = card === undefined || verifier === undefined || !isRecord(body) ? card : readCard(await verifier.contentOf(body))
+    return content && this.#shown(content)
+  }
+
+  /** The card without secrets in what people and errors show of it. */
+  #shown (card: AgentCard): AgentCard {
+    const { secrets } = this.#options
+    const { name, description, required } = card
+    return { ...card, name: secrets.text(name), description: secrets.text(description), required: secrets.value(required) }
   }
 
   #usable (card: AgentCard): UsableCard {

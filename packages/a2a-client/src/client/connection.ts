@@ -1,4 +1,4 @@
-import { isRecord, unlessAborted } from '@polyvac/core/plugin'
+import { isRecord, unlessAborted, type Redactor } from '@polyvac/core/plugin'
 import type { Credentials } from '../auth/credentials.js'
 import type { OwnerToken } from '../auth/owner-token.js'
 import type { UsableCard } from '../card/card-source.js'
@@ -14,6 +14,8 @@ export interface ConnectionOptions {
   readonly origin: string
   readonly headers: Readonly<Record<string, string>>
   readonly extensions: readonly string[]
+  /** What the agent knows of this service, which it may repeat; tokens are added as they are sent. */
+  readonly secrets: Redactor
 }
 
 type Json = Record<string, unknown>
@@ -30,6 +32,8 @@ export class Connection {
   }
 
   get extensions (): readonly string[] { return this.#options.extensions }
+
+  get secrets (): Redactor { return this.#options.secrets }
 
   /** The result of a method. @throws RpcFailure, HttpFailure, or what undici throws */
   async call (method: Method, params: Json, signal: AbortSignal): Promise<unknown> {
@@ -70,9 +74,10 @@ export class Connection {
   }
 
   async #sendOnce (method: Method, params: Json, signal: AbortSignal): Promise<AgentResponse> {
-    const { requests, credentials, owner, headers, extensions, origin } = this.#options
+    const { requests, credentials, owner, headers, extensions, origin, secrets } = this.#options
     const { card, target: { version, binding } } = this.usable
     const proof = await credentials.proof(card, owner, signal)
+    for (const [name, value] of Object.entries({ ...proof.headers, ...proof.query })) secrets.add(value, name)
     const { url, verb, body } = binding === 'JSONRPC' ? this.#rpc(method, params) : this.#rest(method, params)
     for (const [name, value] of Object.entries(proof.query)) url.searchParams.set(name, value)
     const media = binding === 'JSONRPC' ? 'application/json' : 'application/a2a+json'
@@ -107,7 +112,7 @@ export class Connection {
 
   /** @throws RpcFailure for an error, HttpFailure for what is neither an error nor a result of A2A */
   #resultOf (body: unknown, status: number): unknown {
-    const failure = rpcFailureOf(body)
+    const failure = rpcFailureOf(body, this.secrets)
     if (failure !== undefined) throw failure
     if (status >= 300) throw new HttpFailure(status)
     if (this.usable.target.binding === 'HTTP+JSON') return body

@@ -126,7 +126,7 @@ class Follower {
     for (let reads = 1; !this.isOver; reads++) {
       const deadline = deadlineSignal(READ_MS, this.#signal)
       try {
-        const task = readTask(await this.#connection.call('get', params, deadline.signal))
+        const task = readTask(await this.#connection.call('get', params, deadline.signal), this.#connection.secrets)
         if (task === undefined) throw new OddAnswer('something that is not a task')
         yield this.#read({ task }, task)
       } catch (err) {
@@ -145,7 +145,7 @@ class Follower {
   }
 
   #read (result: unknown, task = undefined as ReturnType<typeof readTask>): RemoteEvent {
-    const event = task === undefined ? readEvent(result) : { kind: 'task' as const, task }
+    const event = task === undefined ? readEvent(result, this.#connection.secrets) : { kind: 'task' as const, task }
     if (event === undefined) throw new OddAnswer('an event that is neither a task, nor an update of one, nor a message')
     if (event.kind === 'message') this.isOver = true
     else if (event.kind === 'task') this.taskId ??= event.task.id

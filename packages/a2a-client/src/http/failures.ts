@@ -1,4 +1,4 @@
-import { isRecord } from '@polyvac/core/plugin'
+import { isRecord, type Redactor } from '@polyvac/core/plugin'
 
 /** Statuses after which the same request may succeed. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
@@ -47,11 +47,14 @@ export const CODES = {
 
 const MAX_MESSAGE_CHARS = 500
 
-/** The error of a response of JSON-RPC, or of HTTP+JSON, whose `details` name the reason. Undefined: it is not one. */
-export function rpcFailureOf (body: unknown): RpcFailure | undefined {
+/**
+ * The error of a response of JSON-RPC, or of HTTP+JSON, whose `details` name the reason. Undefined: it is not one.
+ * @param secrets those that the agent knows, which it may repeat
+ */
+export function rpcFailureOf (body: unknown, secrets: Redactor): RpcFailure | undefined {
   if (!isRecord(body) || !isRecord(body.error)) return undefined
   const { code, message, details } = body.error
-  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE_CHARS) : 'no reason given'
+  const text = typeof message === 'string' ? secrets.text(message).slice(0, MAX_MESSAGE_CHARS) : 'no reason given'
   const reasons = Array.isArray(details) ? details.map(detail => isRecord(detail) ? detail.reason : undefined) : []
   const named = reasons.find(reason => typeof reason === 'string' && Object.hasOwn(CODES, reason)) as keyof typeof CODES | undefined
   if (named !== undefined) return new RpcFailure(CODES[named], text)

@@ -61,7 +61,7 @@ export function codedCause (error: ModelError): Error | undefined {
   return [...causesOf(error)].find((one): one is Error => one instanceof ModelSdkMissingError || one instanceof ModelRedirectError)
 }
 
-/** The kind of failure; of a refusal also the server's own message, without keys. */
+/** The kind of failure; of a refusal also the server's own message. */
 export function reasonOf (error: unknown): string {
   if (error instanceof ModelError) return error.reason
   const { statusCode, lastError, name, message, cause, code } = error as
@@ -82,8 +82,6 @@ export function reasonOf (error: unknown): string {
 
 /** Most characters of the message of a server. */
 const MAX_MESSAGE_CHARS = 200
-/** What may be a key, which servers repeat in a refusal: words with a digit that are long, and what follows `sk-`. */
-const KEYS = /\bsk-\S+|\b(?=[\w-]*\d)[A-Za-z0-9_-]{24,}/g
 
 /** The message in the body of a refusal, such as `: model "qwen3" not found, try pulling it first`. */
 export function messageIn (responseBody: unknown): string {
@@ -97,7 +95,7 @@ export function messageIn (responseBody: unknown): string {
   const { error: inner, message, detail } = (body ?? {}) as Record<string, unknown>
   const text = [(inner as { message?: unknown } | null | undefined)?.message, inner, message, detail].find(one => typeof one === 'string' && one.trim() !== '')
   if (typeof text !== 'string') return ''
-  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim().replace(KEYS, '[redacted]')
+  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
   return `: ${beginning(line, MAX_MESSAGE_CHARS)}`
 }
 

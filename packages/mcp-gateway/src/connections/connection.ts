@@ -1,4 +1,4 @@
-import { LogGate } from '@polyvac/core/plugin'
+import { LogGate, type Redactor } from '@polyvac/core/plugin'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Log } from '@polyvac/core'
 import type { Authorization } from './authorization.js'
@@ -9,7 +9,6 @@ import type { ToolCatalogOptions } from '../session/tool-catalog.js'
 import type { Callers } from '../session/open-work.js'
 import type { Session, SessionOptions } from '../session/session.js'
 import type { Cause } from './cause.js'
-import type { Redactor } from '../redact.js'
 import { shortened } from '../session/tool-text.js'
 
 /** The parts that all connections of a gateway share. */

@@ -1,6 +1,5 @@
-import { isRecord } from '@polyvac/core/plugin'
+import { isRecord, MAX_REDACTED_DEPTH, type Redactor } from '@polyvac/core/plugin'
 import { LISTS, LIST_KINDS, type CallProgress, type LogMessage } from '@polyvac/mcp-protocol'
-import { MAX_DEPTH, type Redactor } from '../redact.js'
 
 /** Fields that peers use and people do not read: names, addresses, states, schemas, and bytes in base64; `data` too. */
 const KEPT = new Set([
@@ -65,7 +64,7 @@ export class MessageRedactor {
   #walk (value: unknown, isList: boolean, isData: boolean, found: Set<string>, depth: number): unknown {
     if (typeof value === 'string') return this.#redact.result(value, found)
     if (typeof value !== 'object' || value === null) return value
-    if (depth === MAX_DEPTH) return undefined
+    if (depth === MAX_REDACTED_DEPTH) return undefined
     if (Array.isArray(value)) {
       let clean = value
       for (let i = 0; i < value.length; i++) {

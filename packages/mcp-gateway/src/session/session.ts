@@ -1,7 +1,6 @@
-import { within } from '@polyvac/core/plugin'
+import { within, type Redactor } from '@polyvac/core/plugin'
 import { CODES, LIST_KINDS, LISTS, LOG_LEVELS, TASKS_CAPABILITY, type ListKind, type LogLevel } from '@polyvac/mcp-protocol'
 import { CallTimeoutError } from '../errors.js'
-import type { Redactor } from '../redact.js'
 import type { Limits } from '../options.js'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { checkResult } from '../protocol/check-result.js'

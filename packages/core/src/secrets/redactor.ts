@@ -1,6 +1,6 @@
-import { base64Forms, plainForms } from './secrets/secret-forms.js'
-import { isSecretName } from './secrets/secret-name.js'
-import { secretsOf, secretsWithin } from './secrets/secret-values.js'
+import { base64Forms, plainForms } from './secret-forms.js'
+import { isSecretName } from './secret-name.js'
+import { secretsOf, secretsWithin } from './secret-values.js'
 
 /** Shorter values occur by accident: replacing them would garble the text. A marked one counts only as a word. */
 const MIN_SECRET_CHARS = 6
@@ -8,8 +8,8 @@ const MIN_SECRET_CHARS = 6
 /** Values that are never secret, whatever their name or mark: most results have such a word. */
 const SWITCH = /^(?:true|false|null|none|yes|no|on|off|auto|enabled|disabled|required|optional|\d)$/i
 
-/** Deeper values are left out. Messages are not deeper; see `parseProblem`. */
-export const MAX_DEPTH = 2_600
+/** Deeper values are left out: the messages of peers are not as deep. */
+export const MAX_REDACTED_DEPTH = 2_600
 
 const MASK = '[redacted]'
 
@@ -21,8 +21,9 @@ interface Wanted {
 }
 
 /**
- * Replaces known secrets in what a server sends, such as the stderr of a server that prints its environment. This
- * prevents accidents: a server that wants to can encode what it knows.
+ * Replaces known secrets in what a peer sends: the stderr of an MCP server that prints its environment, the error of an
+ * agent or of a model server that repeats a header. This prevents accidents: a peer that wants to can encode what it
+ * knows.
  */
 export class Redactor {
   // @keyed token that an issuer sent, and values of the configuration | holds: the name of its variable | whose: the
@@ -49,9 +50,10 @@ export class Redactor {
     }
   }
 
-  /** Makes another value secret, unless it is short. */
+  /** Makes another value secret, such as a token or the header with it, unless it is short. */
   add (secret: string, name = 'oauth'): void {
-    this.#note(name, secret, MIN_SECRET_CHARS)
+    if (this.#secrets.has(secret)) return
+    for (const one of secretsOf(secret)) this.#note(name, one, MIN_SECRET_CHARS)
     this.#plain = this.#all = undefined
   }
 
@@ -87,7 +89,7 @@ export class Redactor {
   #walk (value: unknown, depth: number): unknown {
     if (typeof value === 'string') return this.text(value)
     if (typeof value !== 'object' || value === null) return value
-    if (depth === MAX_DEPTH) return undefined
+    if (depth === MAX_REDACTED_DEPTH) return undefined
     if (Array.isArray(value)) {
       let clean = value
       for (let i = 0; i < value.length; i++) {
