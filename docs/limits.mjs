@@ -26,6 +26,7 @@ export const limits = {
   ],
   'Remote agents': [
     ['A card', 'a2a-client: MAX_CARD_BYTES', 'bytes', '502 `REMOTE_AGENT_CARD`.'],
+    ['Nesting of a card', 'core: MAX_BODY_DEPTH', 'levels', '502 `REMOTE_AGENT_CARD`.'],
     ['Time for one request of a card', 'a2a-client: CARD_MS', 'ms', '503 `REMOTE_AGENT_UNAVAILABLE`; a card that is known serves.'],
     ['Time that a card is fresh, whatever its `max-age`', 'a2a-client: MAX_FRESH_MS', 'ms', 'It is read again.'],
     ['Keys of an entry', 'a2a-client: MAX_KEYS', '', '502 `REMOTE_AGENT_SIGNATURE`, or `REMOTE_AGENT_OPTIONS` at the start.'],
@@ -34,6 +35,8 @@ export const limits = {
     ['A file with a certificate or its key', 'a2a-client: MAX_PEM_BYTES', 'bytes', '502 `REMOTE_AGENT_UNAUTHORIZED`.'],
     ['Signatures of a card that are verified', 'a2a-client: MAX_SIGNATURES', '', 'Further ones do not count.'],
     ['A response, or an event of a stream', 'a2a-client: MAX_RESPONSE_BYTES', 'bytes', '502 `REMOTE_AGENT_ANSWER`.'],
+    ['Nesting of a response or of an event', 'core: MAX_OBJECT_DEPTH', 'levels', '502 `REMOTE_AGENT_ANSWER`.'],
+    ['Bytes of the limit for each value of a response or of an event', 'core: BYTES_PER_VALUE', 'bytes', 'The same, for one with more values.'],
     ['Pause of a stream', 'a2a-client: MAX_SILENCE_MS', 'ms', 'The stream is opened again.'],
     ['Redirects within an origin', 'a2a-client: MAX_REDIRECTS', '', 'The last response counts.'],
     ['Tries to send a message, and to open a stream again', 'a2a-client: MAX_TRIES', '', '503 `REMOTE_AGENT_UNAVAILABLE`; a task that has begun is read every few seconds.'],
@@ -76,6 +79,7 @@ export const limits = {
     ['Parameters of a tool that a search reads', 'documents: MAX_PARAMETERS', '', 'The names of further ones are not found.'],
     ['Schema of a tool that a model reads after wrong arguments', 'agent: MAX_SCHEMA_CHARS', 'characters', 'Inner parts are left out, with a note.'],
     ['Indexes of tools at `/mcp`, for callers with other rights', 'mcp-server: MAX_INDEXES', '', 'The oldest one leaves, and is made again.'],
+    ['Nesting of the arguments of a tool that a model calls', 'core: MAX_BODY_DEPTH', 'levels', 'They are left out, the tool is not called, and the model reads why.'],
     ['Result of a tool that a model reads', 'agent: MAX_RESULT_CHARS', 'characters', 'The rest is left out, and the model reads how much.'],
     ['A passage for a model', 'agent: MAX_PASSAGE_CHARS', 'characters', 'The rest of it is left out.'],
     ['Passages of one search for a model', 'agent: MAX_SEARCH_CHARS', 'characters', 'Later ones are cut.']
@@ -329,7 +333,7 @@ export const limits = {
     ['Length of OAuth metadata, or of a token response', 'mcp-gateway: MAX_BYTES', 'bytes', 'The start of the server fails, and is tried again.'],
     ['Time for one of these requests', 'mcp-gateway: MAX_MS', 'ms', 'The same.'],
     ['Nesting of a message of a server', 'mcp-gateway: MAX_MESSAGE_DEPTH', 'levels', 'It is not parsed, and only its call fails: 500 `MCP_MESSAGE_TOO_LARGE`.'],
-    ['Bytes of the limit for each value of a message', 'mcp-gateway: BYTES_PER_VALUE', 'bytes', 'The same, for a message with more values. Set it with `max_message_bytes` of the server.'],
+    ['Bytes of the limit for each value of a message', 'core: BYTES_PER_VALUE', 'bytes', 'The same, for a message with more values. Set it with `max_message_bytes` of the server.'],
     ['A line of a server, in lengths of a message', 'mcp-gateway: ENDLESS_FACTOR', '', 'The server is ended and started again.'],
     ['Text of a definition, such as a description', 'core: MAX_TEXT_CHARS', 'characters', 'The rest is left out.'],
     ['Name or URI of an entry of a list', 'mcp-gateway/clean-item: MAX_NAME_CHARS', 'characters', 'The entry is left out, with a log line and in `/mcp/servers`.'],

@@ -196,3 +196,33 @@ test('20,000 pieces of text take no longer than their number', async t => {
   t.equal(text, answer.answer)
   t.equal(answer.remainder(), '')
 })
+
+test('what an agent nests too deep, wherever it has it, is refused as its mistake, and the next answer is read', async t => {
+  const deep = (levels: number): Json => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
+  // a value of JavaScript that is as deep cannot be printed
+  const printed = (event: Json): string => JSON.stringify(event).replaceAll('"deep"', `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`)
+  const events: Record<string, Json> = {
+    data: { artifactUpdate: { taskId: 'task-1', artifact: { artifactId: 'a', parts: [{ data: 'deep' }] } } },
+    'metadata of an artifact': artifact('x', { artifact: { artifactId: 'a', parts: [], metadata: 'deep' } }),
+    'metadata of a status': { statusUpdate: { taskId: 'task-1', status: { state: COMPLETED }, metadata: 'deep' } },
+    'an unknown member': { task: { id: 'task-1', status: { state: COMPLETED }, more: 'deep' } },
+    'data of a question': { statusUpdate: { taskId: 'task-1', status: { state: 'TASK_STATE_INPUT_REQUIRED', message: { parts: [{ data: 'deep' }] } } } },
+    'data of a message': { message: { messageId: '1', role: 'ROLE_AGENT', parts: [{ data: 'deep' }] } }
+  }
+  const raw = await rawAgent(t, ({ id, params }, response) => {
+    const question = params.message?.parts[0].text as string
+    if (question === 'error') return response.writeHead(200, { 'content-type': 'application/json' }).end(printed({ jsonrpc: '2.0', id, error: { code: -32603, message: 'x', data: 'deep' } }))
+    if (question === 'whole') return response.writeHead(200, { 'content-type': 'application/json' }).end(printed({ jsonrpc: '2.0', id, result: events.data }))
+    const levels = Number(question)
+    if (levels > 0) return stream(response, id, [{ message: { messageId: '1', role: 'ROLE_AGENT', parts: [{ text: 'Yes.' }, { data: deep(levels) }] } }])
+    const event = events[question]
+    if (event === undefined) return stream(response, id, [{ message: { messageId: '1', role: 'ROLE_AGENT', parts: [{ text: 'Yes.' }] } }])
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${printed({ jsonrpc: '2.0', id, result: event })}\n\n`)
+    return response.end()
+  })
+  const { vac } = open(t, raw.origin)
+  for (const question of [...Object.keys(events), 'error', 'whole', '124']) {
+    await t.rejects(vac.ask({ question }), { code: 'REMOTE_AGENT_ANSWER', statusCode: 502, message: /JSON that is nested deeper than 128 levels/ }, question)
+  }
+  for (const question of ['120', 'next']) t.equal((await vac.ask({ question })).answer, 'Yes.', question)
+})

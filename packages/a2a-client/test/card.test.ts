@@ -148,3 +148,22 @@ test('an entry with a mistake is refused at the start, with its name', t => {
   t.throws(() => remoteAgents({ agents: [{ name: 'peer', url: 'http://a.example' }, { name: 'peer', url: 'http://b.example' }] }), /another entry has this name/)
   t.end()
 })
+
+test('a card that is nested too deep is refused, signed or not, and no other agent with it', async t => {
+  const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
+  const made: Agent = await agent(t, ({ url, method, body }, response) => {
+    if (method === 'POST') return json(response, 200, answers(body))
+    if (url === '/good.json') return json(response, 200, card(`${made.origin}/rpc`))
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(card(`${made.origin}/rpc`, { more: 'deep', signatures: [{}] })).replace('"deep"', deep))
+    return true
+  })
+  const remote = remoteAgents({
+    agents: [
+      { name: 'deep', url: `${made.origin}/deep.json` }, { name: 'signed', url: `${made.origin}/deep.json`, keys: [{ kty: 'OKP', kid: 'k' }] }, { name: 'good', url: `${made.origin}/good.json` }
+    ]
+  })
+  t.teardown(async () => { await remote.close() })
+  await remote.load(AbortSignal.timeout(60_000))
+  const code = 'REMOTE_AGENT_CARD'
+  t.match(remote.states(), [{ isReady: false, problem: { code, message: /nested deeper than 64 levels/ } }, { isReady: false, problem: { code } }, { isReady: true }])
+})

@@ -135,7 +135,6 @@ test('a signature counts only by a public key of the entry that its `kid` names;
   }))
   await refused('what is not a signature', await serving(t, card => ({ ...card, signatures: [null, 7, {}, { protected: 'x' }] })), /cannot be read/)
   await refused('a list that is not one', await serving(t, card => ({ ...card, signatures: 'signed' })))
-  await refused('deep nesting', await serving(t, card => JSON.parse(JSON.stringify({ ...card, signatures: [{}] }).replace(/}$/, `,"x":${'['.repeat(1_000)}${']'.repeat(1_000)}}`)) as Json))
 })
 
 test('members that no signature covers do not count', async t => {

@@ -85,7 +85,8 @@ export async function * runSteps ({ opened, system, messages, offered, citations
         spans.called()
         return stepNumber === maxSteps - 1 && stepNumber > 0 ? { toolChoice: 'none' } : {}
       },
-      ...schema !== undefined && { output: sdk.Output.object({ schema: sdk.jsonSchema(schema) }) },
+      // the text is not parsed here: that of the object would be, with each piece of it
+      ...schema !== undefined && { output: { ...sdk.Output.text(), responseFormat: sdk.Output.object({ schema: sdk.jsonSchema(schema) }).responseFormat } },
       ...maxTokens !== undefined && { maxOutputTokens: maxTokens },
       // the service fetches no address that a caller names: a model server that reads addresses gets it
       experimental_download: async files => files.map(({ isUrlSupportedByModel: isRead }) => {

@@ -305,3 +305,27 @@ test('without a model the documents answer and the reason is named; without both
   t.match(final, { answer: /four minutes/, metadata: { mode: 'extractive', reason: 'no server is configured for the model' } })
   await t.rejects(ask(agentInterpreter(), 'How long?'), { code: 'AGENT_NOTHING_TO_ANSWER_WITH', message: /openai.*memory/ })
 })
+
+test('arguments that are nested too deep are not those of any tool: the model reads it, and its other calls go on', async t => {
+  const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+  const request = { tools: [{ type: 'function', function: { name: 'mine', parameters: { type: 'object' } } }] }
+  for (const [name, levels] of [['kitchen__brew', 5_000], ['mine', 5_000], ['nothing', 5_000], ['ask_user', 200], ['mine', 65]] as const) {
+    const { vac, requests } = await fakeModel(t, ({ messages }) => messages.at(-1)!.role === 'tool' ? { says: 'Done.' } : { calls: [{ name, args: deep(levels) }, { name: 'notes__read', args: { id: 1 } }] })
+    const tools = kitchen()
+    const vacs = createVacs({ vacs: { help: vac }, streamInterpreter: agentInterpreter(), callTool: tools.callTool as never, listTools: tools.listTools as never })
+    const steps: unknown[] = []
+    t.equal((await vacs.get('help').ask({ question: 'Brew', extra: { request }, steps: 'all', onStep: step => steps.push(step) })).answer, 'Done.', `${name} ${levels}`)
+    t.strictSame(tools.calls, [{ tool: 'notes/read', args: { id: 1 } }])
+    t.equal(requests.at(-1)!.messages.filter(({ role }) => role === 'tool').length, 2)
+    if (name !== 'nothing') t.match(requests.at(-1)!.messages.find(({ role }) => role === 'tool')!.content, /nested deeper than 64 levels/)
+    t.match(steps.filter(step => 'tool_result' in (step as object)), [{ tool_result: { state: 'failed' } }, { tool_result: { state: 'completed' } }])
+  }
+})
+
+test('an answer of JSON that is nested deep is a text as any other', async t => {
+  const says = `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`
+  const { vac, requests } = await fakeModel(t, [{ says: [says.slice(0, 9_000), says.slice(9_000)] }])
+  const { text } = await ask(agentInterpreter(), 'Go', { vac, request: { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } } } })
+  t.equal(text, says)
+  t.match(requests[0]!.response_format, { type: 'json_schema', json_schema: { schema: { type: 'object' } } })
+})

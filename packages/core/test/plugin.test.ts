@@ -1,9 +1,10 @@
 import Fastify from 'fastify'
 import { test } from 'tap'
 import {
-  createError, deadlineSignal, failureOf, isExposed, isMissingModule, isRecord, JsonScan, LightAbort, matchesEtag, nearest, OpenCalls, quoteName, RouteTable,
+  createError, deadlineSignal, failureOf, isExposed, isMissingModule, isRecord, LightAbort, matchesEtag, nearest, OpenCalls, quoteName, RouteTable,
   ShuttingDownError, suggestion, unlessAborted, VacInterpreterFailedError, VacNotFoundError, within
 } from '../src/plugin.js'
+import { JsonScan } from '../src/limits/json-scan.js'
 
 test('a record is an object that is neither null nor an array', async t => {
   t.strictSame([{}, { a: 1 }, null, [], 'a', 1, undefined].map(isRecord), [true, true, false, false, false, false, false])

@@ -1,4 +1,4 @@
-import { deadlineSignal, isRecord, unlessAborted, type Redactor } from '@polyvac/core/plugin'
+import { deadlineSignal, isRecord, MAX_BODY_DEPTH, peerJsonProblem, unlessAborted, type Redactor } from '@polyvac/core/plugin'
 import { RemoteAgentCardError, RemoteAgentLoopError, RemoteAgentUnauthorizedError, RemoteAgentUnavailableError } from '../errors.js'
 import { HttpFailure, isRefusedCertificate } from '../http/failures.js'
 import type { AgentRequests, AgentResponse } from '../http/requests.js'
@@ -165,6 +165,8 @@ export class CardSource {
       if (!(err instanceof HttpFailure)) throw err
       throw new RemoteAgentCardError(name, `it has ${err.message.replace('it answered with ', '')}`, 'make it shorter')
     }
+    const problem = peerJsonProblem(text, MAX_CARD_BYTES, MAX_BODY_DEPTH)
+    if (problem !== undefined) throw new RemoteAgentCardError(name, `it ${problem}`, 'have its operator make it simpler')
     const body = jsonOf(text)
     const card = readCard(body)
     const { verifier } = this.#options

@@ -1,4 +1,4 @@
-import { canonicalCard, canonicalJson, deadlineSignal, isRecord, isTooDeep, readBoundedFile, SIGNATURE_ALGORITHMS } from '@polyvac/core/plugin'
+import { canonicalCard, canonicalJson, deadlineSignal, isRecord, readBoundedFile, SIGNATURE_ALGORITHMS } from '@polyvac/core/plugin'
 import { createLocalJWKSet, flattenedVerify, type FlattenedJWSInput, type FlattenedVerifyGetKey, type JSONWebKeySet } from 'jose'
 import { RemoteAgentSignatureError, RemoteAgentUnavailableError } from '../errors.js'
 import { HttpFailure } from '../http/failures.js'
@@ -49,7 +49,6 @@ export class CardVerifier {
       if (this.#options.verification === 'if-present') return card
       throw this.#unverified('it is not signed', 'have its operator sign it, or set `verify` of the entry to `if-present`')
     }
-    if (isTooDeep(card)) throw this.#unverified('it is nested too deeply', 'have its operator make it flatter')
     const find = await this.#finder()
     for (const content of signedForms(card)) {
       const payload = Buffer.from(canonicalJson(content)).toString('base64url')

@@ -3,7 +3,7 @@ import type { Credentials } from '../auth/credentials.js'
 import type { OwnerToken } from '../auth/owner-token.js'
 import type { UsableCard } from '../card/card-source.js'
 import { HttpFailure, rpcFailureOf } from '../http/failures.js'
-import type { AgentRequests, AgentResponse } from '../http/requests.js'
+import { parseBody, type AgentRequests, type AgentResponse } from '../http/requests.js'
 import { METHODS, PATHS, type Method } from '../protocol/methods.js'
 
 export interface ConnectionOptions {
@@ -49,7 +49,7 @@ export class Connection {
       return
     }
     try {
-      for await (const data of response.events()) yield this.#resultOf(parsed(data, response.status), response.status)
+      for await (const data of response.events()) yield this.#resultOf(parseBody(data, () => new HttpFailure(response.status, 'an event that is not JSON')), response.status)
     } finally {
       response.drop()
     }
@@ -118,13 +118,5 @@ export class Connection {
     if (this.usable.target.binding === 'HTTP+JSON') return body
     if (!isRecord(body) || body.result === undefined) throw new HttpFailure(status, 'JSON that is not a response of JSON-RPC')
     return body.result
-  }
-}
-
-function parsed (data: string, status: number): unknown {
-  try {
-    return JSON.parse(data) as unknown
-  } catch {
-    throw new HttpFailure(status, 'an event that is not JSON')
   }
 }

@@ -1,4 +1,4 @@
-import { IssuerGuard, redirectOf, type Resolve } from '@polyvac/core/plugin'
+import { IssuerGuard, peerJsonProblem, redirectOf, type Resolve } from '@polyvac/core/plugin'
 import { createParser } from 'eventsource-parser'
 import { StringDecoder } from 'node:string_decoder'
 import { Agent, request, type Dispatcher } from 'undici'
@@ -109,12 +109,7 @@ class Received implements AgentResponse {
   }
 
   async json (maxBytes?: number): Promise<unknown> {
-    const text = await this.text(maxBytes)
-    try {
-      return JSON.parse(text) as unknown
-    } catch {
-      throw new HttpFailure(this.status, this.status < 300 ? 'a body that is not JSON' : undefined, this.headers['retry-after'])
-    }
+    return parseBody(await this.text(maxBytes), () => new HttpFailure(this.status, this.status < 300 ? 'a body that is not JSON' : undefined, this.headers['retry-after']), maxBytes)
   }
 
   async * events (): AsyncGenerator<string, void> {
@@ -139,5 +134,18 @@ class Received implements AgentResponse {
 
 function drop (body: Dispatcher.ResponseData['body']): void { body.on('error', () => {}).destroy() }
 
+/** JSON of an agent as a value. @param other makes the error for what is not JSON @throws HttpFailure */
+export function parseBody (text: string, other: () => HttpFailure, maxBytes = MAX_RESPONSE_BYTES): unknown {
+  const problem = peerJsonProblem(text, maxBytes)
+  if (problem !== undefined) throw excess(`JSON that ${problem}`)
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw other()
+  }
+}
+
+function tooLong (bytes: number): HttpFailure { return excess(`more than ${bytes} bytes`) }
+
 /** It comes again with each try, so it does not pass. */
-function tooLong (bytes: number): HttpFailure { return new HttpFailure(413, `more than ${bytes} bytes`) }
+function excess (what: string): HttpFailure { return new HttpFailure(413, what) }

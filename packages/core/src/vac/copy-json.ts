@@ -1,5 +1,5 @@
 /** Deepest nesting of a value; a cycle is endless. */
-const MAX_OBJECT_DEPTH = 128
+export const MAX_OBJECT_DEPTH = 128
 
 /** Counted for each value, since objects cost more than their text. */
 const CHARS_PER_VALUE = 32

@@ -1,4 +1,4 @@
-import { memoryBudget, traceParent, type HeldBytes } from '@polyvac/core/plugin'
+import { MAX_BODY_DEPTH, memoryBudget, peerJsonProblem, traceParent, type HeldBytes } from '@polyvac/core/plugin'
 import type { LanguageModel } from 'ai'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CreateModel } from './create-model.js'
@@ -43,9 +43,31 @@ export async function openModel (server: ModelServer, owner: string | undefined)
   })(name) as LanguageModelV3
   models.set(key, model)
   const held = memoryBudget.hold('the answers of model servers', owner)
-  const doStream: LanguageModelV3['doStream'] = async options =>
-    await counted.run(held, async () => await model.doStream({ ...options, headers: { ...options.headers, ...traceParent() } }))
+  const doStream: LanguageModelV3['doStream'] = async options => {
+    const streamed = await counted.run(held, async () => await model.doStream({ ...options, headers: { ...options.headers, ...traceParent() } }))
+    return { ...streamed, stream: withFlatCalls(streamed.stream) }
+  }
   return { sdk, model: Object.create(model, { doStream: { value: doStream } }) as LanguageModelV3, release () { held.release() } }
+}
+
+type Parts = Awaited<ReturnType<LanguageModelV3['doStream']>>['stream']
+
+/**
+ * The parts of a model, without arguments of tools that would overflow the stack of the SDK. They are not JSON then:
+ * the model reads that, as it does of arguments that are cut off, and its other calls go on. Not a pipe, which takes
+ * processor time for each part.
+ */
+function withFlatCalls (parts: Parts): Parts {
+  const reader = parts.getReader()
+  return new ReadableStream({
+    async pull (controller) {
+      const { done, value } = await reader.read()
+      if (done) return controller.close()
+      const problem = value.type === 'tool-call' ? peerJsonProblem(value.input, MAX_STREAM_BYTES, MAX_BODY_DEPTH) : undefined
+      controller.enqueue(problem === undefined ? value : { ...value, input: `(left out: it ${problem})` } as typeof value)
+    },
+    async cancel (reason) { await reader.cancel(reason) }
+  }, { highWaterMark: 0 })
 }
 
 function fetchOf (baseUrl: string): typeof fetch {
