@@ -60,9 +60,10 @@ for (const fault of ['cut', 'error-event', 'bad-json', 'reset', '500', '429', 'h
 for (const fault of ['cut-late', 'error-event-late', 'reset-late', 'no-finish-late', 'hang-late'] satisfies Fault[]) {
   test(`a model that fails with ${fault} after its first text fails the answer`, async t => {
     const server = await fakeOpenai(t, fault)
-    const interpreter = documentsInterpreter(await memoryOf(t, GUIDE), { modelTimeoutMs: fault === 'hang-late' ? 1_000 : 10_000 })
+    const timeoutMs = fault === 'hang-late' ? 1_000 : 10_000
+    const interpreter = documentsInterpreter(await memoryOf(t, GUIDE), { modelTimeoutMs: timeoutMs })
     await t.rejects(ask(interpreter, QUESTION, vacFor(server.url)), { code: 'DOCUMENTS_MODEL_FAILED', statusCode: 502 })
-    await t.rejects(ask(openaiInterpreter({ timeoutMs: 300 }), QUESTION, vacFor(server.url)), { code: 'DOCUMENTS_MODEL_FAILED' })
+    await t.rejects(ask(openaiInterpreter({ timeoutMs }), QUESTION, vacFor(server.url)), { code: 'DOCUMENTS_MODEL_FAILED' })
     t.equal(server.requests.length, 2)
   })
 }
