@@ -61,7 +61,7 @@ export function codedCause (error: ModelError): Error | undefined {
   return [...causesOf(error)].find((one): one is Error => one instanceof ModelSdkMissingError || one instanceof ModelRedirectError)
 }
 
-/** The kind of failure; of a refusal also the server's own message. */
+/** The kind of failure; of a refusal also the server's own message, without keys. */
 export function reasonOf (error: unknown): string {
   if (error instanceof ModelError) return error.reason
   const { statusCode, lastError, name, message, cause, code } = error as
@@ -82,6 +82,11 @@ export function reasonOf (error: unknown): string {
 
 /** Most characters of the message of a server. */
 const MAX_MESSAGE_CHARS = 200
+/**
+ * What may be a key: words with a digit that are long, and what follows `sk-`. The keys of the request are taken out of
+ * the response before; a server that asks another one repeats keys which are not configured here.
+ */
+const KEYS = /\bsk-\S+|\b(?=[\w-]*\d)[A-Za-z0-9_-]{24,}/g
 
 /** The message in the body of a refusal, such as `: model "qwen3" not found, try pulling it first`. */
 export function messageIn (responseBody: unknown): string {
@@ -95,7 +100,7 @@ export function messageIn (responseBody: unknown): string {
   const { error: inner, message, detail } = (body ?? {}) as Record<string, unknown>
   const text = [(inner as { message?: unknown } | null | undefined)?.message, inner, message, detail].find(one => typeof one === 'string' && one.trim() !== '')
   if (typeof text !== 'string') return ''
-  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
+  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim().replace(KEYS, '[redacted]')
   return `: ${beginning(line, MAX_MESSAGE_CHARS)}`
 }
 
