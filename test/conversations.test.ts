@@ -358,6 +358,23 @@ test('failed and cancelled answers are turns with a state, and history as far as
   t.strictSame(historyOf(await ask('next', { conversation_id: 'tea' })), ['user wait', 'assistant You asked: '])
 })
 
+test('of a cancelled answer its turn keeps the beginning, as the answer of a stream has it', async t => {
+  let isSaid = false
+  const { ask, read, send } = await serve(t, {
+    interpreter: async function * (_question, _vac, _history, { signal }) {
+      for (let i = 0; i < 300; i++) yield 'x'.repeat(1_024)
+      isSaid = true
+      await new Promise((_resolve, reject) => { signal.addEventListener('abort', () => { reject(new Error('aborted')) }) })
+    }
+  })
+  const { run_id: run } = await ask('much', { conversation_id: 'tea', background: true })
+  await until(() => isSaid, 'all is said')
+  await send('POST', `/vac/docs/runs/${String(run)}/cancel`)
+  await until(async () => 'answer' in (await read('tea')).turns[0], 'the text until then is kept')
+  const { answer, state, metadata } = (await read('tea')).turns[0]
+  t.strictSame([answer.length, state, metadata?.truncated], [256 * 1_024, 'cancelled', true])
+})
+
 test('steps of turns are those that the VAC and the scope let their reader see', async t => {
   const readers = [['alice', false], ['alice vac:*', false], ['alice admin', true]] as const
   for (const [steps, asker, kept] of [['names', 'alice', 'names'], ['names', 'alice admin', 'all'], ['all', 'alice', 'all'], ['off', 'alice admin', 'none']] as const) {

@@ -67,6 +67,8 @@ export { failureOf, logFailure, retryAfter, unsupportedType, type Failure } from
 export { HIDDEN, describeRoutes, labelRoutes, openApiSchema, protocolOf, refuseOtherMethods, RouteTable } from './http/plugin-routes.js'
 export { errorHandler, passErrors, setRetryAfter } from './http/app-responses.js'
 export { isTooDeep, MAX_BODY_DEPTH, parseJson } from './http/json-body.js'
+export { KeptText } from './interpreter/kept-text.js'
+export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS } from './interpreter/run-limits.js'
 export { nearest, quoteName, suggestion, vacNameProblem, vacRemedy } from './basics/names.js'
 export { IssuerGuard, type Resolve } from './access/issuer-guard.js'
 export { SIGNATURE_ALGORITHMS } from './access/signature-algorithms.js'

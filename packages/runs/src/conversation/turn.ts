@@ -1,5 +1,6 @@
 import type { Answer, AnsweredTurn, Conversations, Step, StepView, TurnHistory, TurnPlace, TurnTask } from '@polyvac/core'
-import { collectStep } from '@polyvac/core/plugin'
+import { collectStep, DEFAULT_RUN_LIMITS, KeptText, type AbortSignalLike } from '@polyvac/core/plugin'
+import { isTaskError } from '@polyvac/tasks'
 
 /** The members of the metadata of a task that are about its conversation. */
 export interface TurnMetadata {
@@ -20,9 +21,11 @@ export class Turn implements AnsweredTurn {
   readonly #isTurn: boolean
   readonly #taken: Step[] = []
   #leftOut = 0
-  #said = ''
+  readonly #owner: string | undefined
+  readonly #said = new KeptText()
 
-  constructor (conversations: Conversations | undefined, { id, turn }: Omit<TurnTask, 'attempt'>, attempt: number, metadata: TurnMetadata) {
+  constructor (conversations: Conversations | undefined, { id, turn }: Omit<TurnTask, 'attempt'>, attempt: number, metadata: TurnMetadata, owner?: string) {
+    this.#owner = owner
     this.#conversations = conversations
     this.#task = { id, turn, attempt }
     this.#metadata = metadata
@@ -42,8 +45,8 @@ export class Turn implements AnsweredTurn {
   /** The answer has bounded its steps. */
   add (step: Step): void { if (this.steps !== undefined) collectStep(this.#taken, step) }
 
-  /** Adds text that is sent to the reader. */
-  say (text: string): void { if (this.#isTurn) this.#said += text }
+  /** Adds text that is sent to the reader. Its beginning is kept, as for the answer of a stream. */
+  say (text: string): void { if (this.#isTurn) this.#said.add(text, DEFAULT_RUN_LIMITS.maxStreamedChars, false, this.#owner) }
 
   withHistory (answer: Answer): Answer {
     return this.#leftOut === 0 ? answer : { ...answer, metadata: { ...answer.metadata, turns_left_out: this.#leftOut } }
@@ -55,8 +58,13 @@ export class Turn implements AnsweredTurn {
     if (this.#isTurn) await this.#conversations!.fail(this.#task, { code, message }, this.#taken)
   }
 
-  /** Keeps what was said before the task was cancelled. */
-  async stop (): Promise<void> {
-    if (this.#isTurn && this.#said !== '') await this.#conversations!.answer(this.#task, { answer: this.#said, source_documents: [] }, this.#taken)
+  /** Keeps what was said, where the task was cancelled. @param stop the signal of the task */
+  async stop ({ reason }: AbortSignalLike): Promise<void> {
+    if (!isTaskError(reason, 'TASK_CANCELED') || this.#said.seen === 0) return
+    const { text, isTruncated } = this.#said
+    await this.#conversations!.answer(this.#task, { answer: text, source_documents: [], ...isTruncated && { metadata: { truncated: true } } }, this.#taken)
   }
+
+  /** Releases the memory of what was said; call it in `finally`. */
+  end (): void { this.#said.release() }
 }

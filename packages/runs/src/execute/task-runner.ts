@@ -45,7 +45,7 @@ export function taskRunner (options: RunnerOptions, execute: Execute): TaskHandl
     // who sent it, or answered its last question
     const maker = callerOfFields(owner, task.metadata.caller ?? task.metadata)
     const principal = currentCaller(options.authenticate, maker)
-    const turn = new Turn(options.conversations, task, context.attempt, task.metadata)
+    const turn = new Turn(options.conversations, task, context.attempt, task.metadata, owner)
     const isEnded = maker !== undefined && principal === undefined
     const problem = isEnded ? protocol.credentialEnded : protocol.problemOf(vacsFor(options.vacs, principal, options.log), task)
     if (problem !== undefined) {
@@ -61,7 +61,7 @@ export function taskRunner (options: RunnerOptions, execute: Execute): TaskHandl
     try {
       record.outcome = await execute({ skill, task, principal, context, log, record, turn, protocol: protocol.name })
     } catch (err) {
-      if (isTaskError(context.stop.reason, 'TASK_CANCELED')) await turn.stop()
+      await turn.stop(context.stop)
       // the task was canceled, or another worker runs it: no more event of this attempt is accepted
       if (context.stop.aborted || isTaskError(err)) throw err
       record.failed(err)
@@ -72,6 +72,7 @@ export function taskRunner (options: RunnerOptions, execute: Execute): TaskHandl
       await turn.fail(error)
       await context.emit({ state: 'failed', error })
     } finally {
+      turn.end()
       record.end('task run')
     }
   })

@@ -33,7 +33,7 @@ export function runVacs (options: RunnerOptions): TaskHandler {
     const vac = vacOfSkill(task.skill) ?? task.skill
     const log = new BoundLog(options.log, { runId: task.id, reqId: requestId })
     const record = new CallRecord({ vac, protocol, principal, taskId: task.id, attempt: context.attempt }, log)
-    const turn = new Turn(options.conversations, task, context.attempt, task.metadata)
+    const turn = new Turn(options.conversations, task, context.attempt, task.metadata, owner)
     const stopLooking = unreadMs === undefined ? undefined : cancelUnread(options.tasks, task, unreadMs, log)
     try {
       if (maker !== undefined && principal === undefined) throw new UnauthenticatedError()
@@ -41,7 +41,7 @@ export function runVacs (options: RunnerOptions): TaskHandler {
       await turn.answer(answer)
       await writeAnswer(answer, context)
     } catch (err) {
-      if (isTaskError(context.stop.reason, 'TASK_CANCELED')) await turn.stop()
+      await turn.stop(context.stop)
       // the run was cancelled, or another worker executes it: no more event of this attempt is accepted
       if (context.stop.aborted || isTaskError(err)) throw err
       record.failed(err)
@@ -49,6 +49,7 @@ export function runVacs (options: RunnerOptions): TaskHandler {
       await writeFailure(err, requestId, context, log, turn)
     } finally {
       stopLooking?.()
+      turn.end()
       record.end('run answered', 'run not answered')
     }
   })
