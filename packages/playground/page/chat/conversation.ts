@@ -48,23 +48,26 @@ addEventListener('pagehide', () => {
 function store (): void {
   clearTimeout(storing)
   storing = undefined
-  keep(isForgotten ? [] : answers.value)
+  keep(answers.value)
 }
 
-let isForgotten = false
-/** Keeps nothing of the conversation over the reload that follows. */
-export function forget (): void { isForgotten = true }
+/** Shows and keeps nothing of the conversation any more; an answer in progress changes nothing here from now on. */
+export function forget (): void {
+  const left = running
+  running = undefined
+  isStopping = false
+  newest = undefined
+  answers.value = []
+  left?.abort()
+}
 
 /** Begins a new conversation. */
 export function leave (): void {
   if (!isFree.value) return
   // an answer in progress goes on without this reader
-  const [left, { vac } = { vac: '' }] = [running, answers.value.at(-1)]
-  running = undefined
-  newest = undefined
-  answers.value = []
-  left?.abort()
-  if (left !== undefined) readAgain(vac)
+  const asked = isAsking.value ? answers.value.at(-1)?.vac : undefined
+  forget()
+  if (asked !== undefined) readAgain(asked)
 }
 
 const lastAnswer = (): Answer | undefined => newest ?? answers.value.at(-1)
@@ -216,10 +219,13 @@ async function follow (prepare: (signal: AbortSignal) => Promise<Omit<Question, 
   try {
     question = await prepare(signal)
     const onRun = (task: string | undefined): void => {
+      if (running !== own) return
       change({ task })
       if (isStopping) stop()
     }
     for await (const update of lastProtocol().ask({ ...question, signal, onSent: response => { sent = response }, onRun })) {
+      // the reader has left
+      if (running !== own) return
       const { text, state, sources, files, steps, task, cursor, conversation, progress, message } = lastAnswer()!
       const added = addDelta(text, update)
       // the answer begins anew
@@ -246,7 +252,7 @@ async function follow (prepare: (signal: AbortSignal) => Promise<Omit<Question, 
       })
       if (isStopping) stop()
     }
-    if (lastAnswer()!.state === 'asking') change({ state: 'failed', problem: 'The stream ended before the answer did.' })
+    if (running === own && lastAnswer()!.state === 'asking') change({ state: 'failed', problem: 'The stream ended before the answer did.' })
   } catch (err) {
     const isTooLong = sent?.exchange.status === 413 && !!question?.history?.length
     const remedy = isTooLong ? '. The earlier turns are sent with each question: start a new conversation.' : ''

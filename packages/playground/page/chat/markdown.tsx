@@ -32,7 +32,7 @@ function inline (text: string, cite: Cite): ComponentChildren[] {
 }
 
 /** Citations in a paragraph by themselves, which belong to the code above them. */
-const CITES = /^\s*(?:\[[1-9]\d{0,3}\](?!\()[^\S\n]*)+\n*$|^\s*(?:\[[1-9]\d{0,3}\](?!\()[^\S\n]*)+\n\s*\n/
+const CITES = /^\s*(?:\[[1-9]\d{0,3}\](?!\()[^\S\n]*)+(?:\n*$|\n\s*\n)/
 
 /** A safe subset of Markdown as DOM nodes: paragraphs, headings, lists, code. HTML stays text. */
 export function Markdown ({ text }: { text: string }): JSX.Element {
