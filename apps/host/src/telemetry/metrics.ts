@@ -18,7 +18,7 @@ const CLIENT_LEFT = 499
 /** The states that gauges report, without a server or task as 0: readers of OpenTelemetry keep what is not reported. */
 const UPSTREAM_STATES = ['starting', 'ready', 'waiting', 'failed', 'stopped'] as const satisfies readonly UpstreamState[]
 const TASK_STATES = ['submitted', 'working', 'input-required', 'auth-required'] as const satisfies readonly TaskState[]
-/** The function that ends the watch for the client of a request, until the request is counted. */
+/** The watch for the client of a request, until the request is counted. */
 const WATCH = Symbol('polyvac.watch')
 interface Watched { [WATCH]?: Watch | 'counted' | undefined }
 
