@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { Redactor } from '../src/plugin.js'
 import { isSecretName } from '../src/secrets/secret-name.js'
 
-test('a name is that of a secret by its words', t => {
+test('the words of a name decide whether its value is secret', t => {
   for (const name of [
     'TOKEN', 'GITHUB_TOKEN', 'githubToken', 'X-Auth-Token', 'NGROK_AUTHTOKEN', 'TOKEN2', 'API_KEY', 'apiKey', 'OPENAI_APIKEY', 'X-Api-Key', 'API_KEYS', 'AWS_SECRET_ACCESS_KEY', 'SECRET_KEY_BASE',
     'clientSecret', 'DB_PASSWORD', 'PGPASSWORD', 'DB_PASSWD', 'SMTP_PASS', 'MYSQL_PWD', 'SSH_PASSPHRASE', 'CREDENTIAL', 'GOOGLE_CREDENTIALS', 'NPM_AUTH', 'npm_config__auth', 'AUTH_HEADER',
