@@ -20,17 +20,26 @@ export function isPublicAddress (address: string): boolean {
 }
 
 /** The address of a caller for counts: of IPv6 the network of 64 bits, which one customer has as a whole. */
-export function addressBlock (address: string): string {
+export const addressBlock = withLast((address: string): string => {
   if (!ipaddr.isValid(address)) return address
   const ip = ipaddr.process(address)
   return ip.kind() === 'ipv4' ? ip.toString() : (ip as ipaddr.IPv6).parts.slice(0, 4).map(part => part.toString(16)).join(':')
-}
+})
 
 /**
  * Whether a host of a URL, or an address to bind, is this machine: by its address in any spelling, or by the name
  * `localhost` and those below it (RFC 6761). Another name may be any address.
  */
-export function isLoopbackHost (hostname: string): boolean {
+export const isLoopbackHost = withLast((hostname: string): boolean => {
   const host = hostname.replace(/^\[|\]$/g, '')
   return ipaddr.isValid(host) ? ipaddr.process(host).range() === 'loopback' : /^(?:.*\.)?localhost\.?$/i.test(host)
+})
+
+/** The same with its last answer kept: to read an address takes longer than most other checks of a request. */
+function withLast<Answer> (read: (text: string) => Answer): (text: string) => Answer {
+  let last: { readonly text: string, readonly answer: Answer } | undefined
+  return text => {
+    if (last?.text !== text) last = { text, answer: read(text) }
+    return last.answer
+  }
 }
