@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
-import { isTaskError, type ConversationKey, type ConversationRecords, type TaskHandler, type TaskStore } from '../src/index.js'
+import { isTaskError, turnAnswer, type ConversationKey, type ConversationRecords, type TaskHandler, type TaskStore } from '../src/index.js'
 import type { StoreFactory } from './conformance.js'
 
 const KEY: ConversationKey = { owner: 'alice', vac: 'docs', id: 'chat' }
@@ -21,14 +21,12 @@ async function opened (t: Test, open: StoreFactory, settings: Parameters<StoreFa
 }
 
 /** Answers a question with its text, unless the text names another end. */
-function answering ({ conversations }: TaskStore): TaskHandler {
-  return async (task, { attempt, turn, emit }) => {
-    const { question } = task.input as { question: string }
-    await conversations!.answer(task.id, turn, attempt, question === 'fail' ? undefined : `${question}!`, { said: question })
-    if (question === 'which' && turn === 0) await emit({ state: 'input-required' })
-    else if (question === 'fail') await emit({ state: 'failed', error: { code: 'NO', message: 'no' } })
-    else await emit({ state: 'completed' })
-  }
+const answering: TaskHandler = async (task, { turn, emit }) => {
+  const { question } = task.input as { question: string }
+  const answer = turnAnswer(question === 'fail' ? undefined : `${question}!`, { said: question })
+  if (question === 'which' && turn === 0) await emit({ state: 'input-required' }, answer)
+  else if (question === 'fail') await emit({ state: 'failed', error: { code: 'NO', message: 'no' } }, answer)
+  else await emit({ state: 'completed' }, answer)
 }
 
 async function settled (talks: ConversationRecords, count: number, key: ConversationKey = KEY): ReturnType<ConversationRecords['turns']> {
@@ -46,7 +44,7 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     const [which, stop] = await talks.turns(KEY)
     t.match(which, { number: 4, question: 'which', state: 'submitted', content: undefined })
     t.equal((await store.cancel(' runs alice', stop!.id)).outcome, 'canceled')
-    store.work(answering(store))
+    store.work(answering)
     const turns = await settled(talks, 4)
     t.match(turns.map(({ question, state, answer, content, task }) => [question, state, answer, content, task?.owner]), [
       ['which', 'input-required', 'which!', { said: 'which' }, ' runs alice'], ['stop', 'canceled', undefined, undefined, ' runs alice'],
@@ -69,7 +67,7 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
 
   test('a conversation of another owner or VAC does not exist, and the same id is another one', async t => {
     const { store, talks, ask } = await opened(t, open)
-    store.work(answering(store))
+    store.work(answering)
     await ask('hers')
     const others = [{ ...KEY, owner: 'bob' }, { ...KEY, vac: 'other' }, { ...KEY, id: 'other' }, { ...KEY, id: 'a\0b' }, { ...KEY, id: 'x'.repeat(300) }]
     for (const key of others) {
@@ -150,14 +148,33 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     t.strictSame([first.created, second.created, second.task.contextId], [true, false, 'first'])
     const key = { ...KEY, id: 'first' }
     t.strictSame([(await talks.turns(key)).length, await talks.get({ ...KEY, id: 'second' })], [1, undefined])
-    for (const [attempt, answer] of [[1, 'second'], [0, 'late'], [1, 'third']] as const) await talks.answer(first.task.id, 0, attempt, answer, {})
-    await talks.answer('unknown', 0, 0, 'no', {})
+    for (const [attempt, answer] of [[1, 'second'], [0, 'late'], [1, 'third']] as const) await talks.answer(first.task.id, 0, attempt, turnAnswer(answer, {}))
+    await talks.answer('unknown', 0, 0, turnAnswer('no', {}))
     t.match(await talks.turns(key), [{ answer: 'third' }])
+  })
+
+  test('an answer is in its turn once its end is durable; content that is too large is left out, and the text is not', async t => {
+    const { store, talks, ask } = await opened(t, open)
+    const seen: unknown[] = []
+    store.work(async ({ input, artifacts }, { emit }) => {
+      const { question } = input as { question: string }
+      const content = question === 'large' ? { steps: 'x'.repeat(9 * 1024 * 1024) } : { said: question }
+      const many = Array.from({ length: 3 }, (_, i) => ({ artifact: { name: `${i}`, content: 'y'.repeat(question === 'large' ? 200_000 : 1) } }))
+      await emit([...many, { state: 'completed' }], turnAnswer(`${question}!`, content, { error: 'too large' }))
+      seen.push(...(await talks.turns(KEY, { limit: 1 })).map(({ answer, state }) => [answer, state]), artifacts.length)
+    })
+    for (const [i, question] of ['small', 'large'].entries()) {
+      await ask(question)
+      await settled(talks, i + 1)
+    }
+    await until(() => seen.length === 4, 'both were read')
+    t.strictSame(seen, [['small!', 'completed'], 0, ['large!', 'completed'], 0])
+    t.match(await talks.turns(KEY), [{ content: { error: 'too large' } }, { content: { said: 'small' } }])
   })
 
   test('questions at once all become turns, each once, with increasing numbers', async t => {
     const { store, talks, ask } = await opened(t, open)
-    store.work(answering(store))
+    store.work(answering)
     const ids = await Promise.all(Array.from({ length: 40 }, async (_, i) => await ask(`question ${i}`, { id: `chat ${i % 4}` })))
     const turns = await Promise.all([0, 1, 2, 3].map(async i => await settled(talks, 10, { ...KEY, id: `chat ${i}` })))
     t.strictSame(turns.flat().map(({ id }) => id).sort(), [...ids].sort())
@@ -179,7 +196,7 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     await ask('in another conversation', { contextId: 'other' })
     await ask('side by side', {}, { isExclusive: false })
     t.equal((await talks.open(KEY)).length, 2)
-    store.work(answering(store))
+    store.work(answering)
     await settled(talks, 2)
     t.strictSame(await talks.open(KEY), [])
     await ask('later')
@@ -188,7 +205,7 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
 
   test('the history is the latest turns with an answer that fit, whole, oldest first', async t => {
     const { store, talks, ask } = await opened(t, open)
-    store.work(answering(store))
+    store.work(answering)
     for (const question of ['1', '22', 'fail', '333', '4444']) {
       await ask(question)
       await until(async () => (await talks.open(KEY)).length === 0, 'the turn has ended')
@@ -246,7 +263,7 @@ export function conversations (test: (sentence: string, body: (t: Test) => Promi
     await Promise.all(['x', 'y'].map(async more => {
       await talks.edit(KEY, undefined, last => ({ turn: { question: last!.question, answer: `${last!.answer}${more}`, content: last!.content } }))
     }))
-    store.work(answering(store))
+    store.work(answering)
     await ask('c')
     await settled(talks, 3)
     t.match((await talks.turns(KEY))[1]?.answer, /^xy$|^yx$/)

@@ -3,7 +3,7 @@ import type {
   TurnFile, TurnHistory, TurnItem, TurnPlace, TurnQuestion, TurnsQuery, TurnTask, Vacs
 } from '@polyvac/core'
 import { conversationAccess, newConversationId, SKILLS, stepFor, stepsFor } from '@polyvac/core/plugin'
-import { isTaskError, ownerKey, type ConversationKey, type ConversationRecords, type ConversationRow, type ImportedTurn, type NewTurn, type TaskStore, type TurnEdit, type TurnQuery, type TurnRow } from '@polyvac/tasks'
+import { ownerKey, turnAnswer, type ConversationKey, type ConversationRecords, type ConversationRow, type ImportedTurn, type NewTurn, type TaskStore, type TurnAnswer, type TurnEdit, type TurnQuery, type TurnRow } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
 import { NoSuchConversationError } from '../errors.js'
 import { runsOwner } from '../run-owner.js'
@@ -202,23 +202,12 @@ class StoredConversations implements Conversations {
     return { turns: said.filter(({ content }) => content !== ''), leftOut }
   }
 
-  async answer (task: TurnTask, { answer, source_documents: sources, metadata }: Answer, steps: readonly Step[]): Promise<void> {
-    await this.#write(task, answer, { ...sources.length > 0 && { source_documents: sources }, ...metadata !== undefined && { metadata }, ...steps.length > 0 && { steps } })
+  async answer ({ id, turn, attempt }: TurnTask, answer: Answer, steps: readonly Step[]): Promise<void> {
+    await this.#records.answer(id, turn, attempt, answeredTurn(answer, steps))
   }
 
-  async fail (task: TurnTask, error: { readonly code: string, readonly message: string }, steps: readonly Step[]): Promise<void> {
-    await this.#write(task, undefined, { error, ...steps.length > 0 && { steps } })
-  }
-
-  async #write ({ id, turn, attempt }: TurnTask, answer: string | undefined, content: TurnContent): Promise<void> {
-    try {
-      await this.#records.answer(id, turn, attempt, answer, content)
-    } catch (err) {
-      if (!isTaskError(err, 'TASK_TOO_LARGE')) throw err
-      // the answer is worth more than its steps and sources
-      const { error } = content
-      await this.#records.answer(id, turn, attempt, answer, error === undefined ? {} : { error })
-    }
+  async fail ({ id, turn, attempt }: TurnTask, error: { readonly code: string, readonly message: string }, steps: readonly Step[]): Promise<void> {
+    await this.#records.answer(id, turn, attempt, failedTurn(error, steps))
   }
 
   async #find (caller: RunCaller, vac: string, id: string): Promise<{ key: ConversationKey, row: ConversationRow }> {
@@ -231,6 +220,18 @@ class StoredConversations implements Conversations {
   #viewOf ({ isAdmin }: RunCaller, vac: string): StepView | undefined {
     return this.#vacs.has(vac) ? stepsFor(this.#vacs.get(vac).config, true, () => isAdmin) : undefined
   }
+}
+
+/** What a turn has from its answer, which is worth more than its steps and sources. */
+export function answeredTurn ({ answer, source_documents: sources, metadata }: Answer, steps: readonly Step[]): TurnAnswer {
+  const content: TurnContent = { ...sources.length > 0 && { source_documents: sources }, ...metadata !== undefined && { metadata }, ...steps.length > 0 && { steps } }
+  return turnAnswer(answer, content)
+}
+
+/** The same for a failure, as its caller may read it. */
+export function failedTurn ({ code, message }: { readonly code: string, readonly message: string }, steps: readonly Step[]): TurnAnswer {
+  const content: TurnContent = { error: { code, message } }
+  return turnAnswer(undefined, steps.length > 0 ? { ...content, steps } : content, content)
 }
 
 /** A place as the store takes it. */

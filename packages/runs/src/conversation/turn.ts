@@ -1,6 +1,7 @@
 import type { Answer, AnsweredTurn, Conversations, Step, StepView, TurnHistory, TurnPlace, TurnTask } from '@polyvac/core'
 import { collectStep, DEFAULT_RUN_LIMITS, KeptText, type AbortSignalLike } from '@polyvac/core/plugin'
-import { isTaskError } from '@polyvac/tasks'
+import { isTaskError, type TurnAnswer } from '@polyvac/tasks'
+import { answeredTurn, failedTurn } from './stored-conversations.js'
 
 /** The members of the metadata of a task that are about its conversation. */
 export interface TurnMetadata {
@@ -54,9 +55,15 @@ export class Turn implements AnsweredTurn {
 
   async answer (answer: Answer): Promise<void> { if (this.#isTurn) await this.#conversations!.answer(this.#task, answer, this.#taken) }
 
-  async fail ({ code, message }: { readonly code: string, readonly message: string }): Promise<void> {
-    if (this.#isTurn) await this.#conversations!.fail(this.#task, { code, message }, this.#taken)
+  async fail (error: { readonly code: string, readonly message: string }): Promise<void> {
+    if (this.#isTurn) await this.#conversations!.fail(this.#task, error, this.#taken)
   }
+
+  /** What `emit` keeps of the answer besides the end of the task; undefined for a task that is not a turn. */
+  answered (answer: Answer): TurnAnswer | undefined { return this.#isTurn ? answeredTurn(answer, this.#taken) : undefined }
+
+  /** The same for a failure. */
+  failed (error: { readonly code: string, readonly message: string }): TurnAnswer | undefined { return this.#isTurn ? failedTurn(error, this.#taken) : undefined }
 
   /** Keeps what was said, where the task was cancelled. @param stop the signal of the task */
   async stop ({ reason }: AbortSignalLike): Promise<void> {

@@ -33,30 +33,27 @@ async function askOnce (run: Run, options: SkillOptions): Promise<string> {
   }
   const answer = turn.withHistory(record.answered(await skill.vac.ask(call.steps === undefined ? call : { ...call, onStep })))
   await writer?.flush()
-  await turn.answer(answer)
-  return await finish(skill, answer, context, { name: ARTIFACTS.query, content: queryResult(withoutArtifacts(answer)) })
+  return await finish(run, answer, { name: ARTIFACTS.query, content: queryResult(withoutArtifacts(answer)) })
 }
 
 async function streamTask (run: Run, options: SkillOptions): Promise<string> {
   return await streamAnswer(run, await vacCallOf(run, options), (answer, writer) => endStream(run, answer, writer, options.tasks))
 }
 
-async function endStream ({ skill, task, context, turn }: Run, answer: Answer, writer: AnswerWriter, tasks: TaskStore): Promise<string> {
+async function endStream (run: Run, answer: Answer, writer: AnswerWriter, tasks: TaskStore): Promise<string> {
   const { chars } = writer
   const endsAsMessage = isMessage(answer)
   // what becomes a message of the task is not an artifact as well
   if (chars === 0 && !endsAsMessage) await writer.add(answer.answer)
   await writer.flush()
-  let streamed = chars === 0 || !endsAsMessage ? undefined : await streamedText(tasks, task, chars) ?? answer.answer
+  let streamed = chars === 0 || !endsAsMessage ? undefined : await streamedText(tasks, run.task, chars) ?? answer.answer
   const said = messageText(answer)
   if (streamed !== undefined && said.startsWith(streamed)) {
     await writer.add(said.slice(streamed.length))
     await writer.flush()
     streamed = said
   }
-  await turn.answer(answer)
-  const artifact = { name: ARTIFACTS.stream, content: streamResult(withoutArtifacts(answer)) }
-  return await finish(skill, answer, context, artifact, streamed)
+  return await finish(run, answer, { name: ARTIFACTS.stream, content: streamResult(withoutArtifacts(answer)) }, streamed)
 }
 
 async function searchInMemory ({ skill, task, principal, context }: Run, { timeoutMs }: SkillOptions): Promise<string> {

@@ -50,8 +50,7 @@ export function taskRunner (options: RunnerOptions, execute: Execute): TaskHandl
     const problem = isEnded ? protocol.credentialEnded : protocol.problemOf(vacsFor(options.vacs, principal, options.log), task)
     if (problem !== undefined) {
       failed(problem)
-      await turn.fail(problem)
-      await context.emit({ state: 'failed', error: problem })
+      await context.emit({ state: 'failed', error: problem }, turn.failed(problem))
       return
     }
     const skill = findSkill(options.vacs, task.skill) as Skill
@@ -69,8 +68,7 @@ export function taskRunner (options: RunnerOptions, execute: Execute): TaskHandl
       // the cause goes only to the log
       log.error({ err, vac: vac.name }, 'a task failed')
       const error = { ...protocol.failure, ...skillFailure(err, vac.name, `the task id ${task.id}`) }
-      await turn.fail(error)
-      await context.emit({ state: 'failed', error })
+      await context.emit({ state: 'failed', error }, turn.failed(error))
     } finally {
       turn.end()
       record.end('task run')

@@ -1,7 +1,8 @@
 import type { Answer } from '@polyvac/core'
-import { askedBack, isLargeJson, isRecord, releaseContext, usageOf, yieldToEventLoop, type Skill } from '@polyvac/core/plugin'
-import type { DataPart, TaskContext, TaskUpdate, TextPart } from '@polyvac/tasks'
+import { askedBack, isLargeJson, isRecord, releaseContext, usageOf, yieldToEventLoop } from '@polyvac/core/plugin'
+import type { DataPart, TaskUpdate, TextPart } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
+import type { Run } from '../execute/run.js'
 import { artifactsOf } from './artifacts.js'
 import { messageText, unsaid } from './message-text.js'
 
@@ -10,12 +11,12 @@ import { messageText, unsaid } from './message-text.js'
  * instead, with a request for input or an authorization, or as rejected.
  * @param streamed the text that was streamed: it is in the messages already
  */
-export async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
-  artifact: NonNullable<TaskUpdate['artifact']>, streamed?: string): Promise<string> {
+export async function finish ({ skill: { vac }, context, turn }: Run, answer: Answer, artifact: NonNullable<TaskUpdate['artifact']>, streamed?: string): Promise<string> {
   // the interpreter is done; the run only waits for the store
   releaseContext()
   const { answer: text, rejected, as_message: isMessage } = answer
   const usage = usageOf(answer)
+  const answered = turn.answered(answer)
   const request = askedBack(answer)
   if (request !== undefined) {
     const state = `${request.kind}-required` as const
@@ -26,25 +27,25 @@ export async function finish ({ vac }: Skill, answer: Answer, context: TaskConte
     const question = unsaid(messageText(answer), streamed)
     const parts = question === '' ? data : [{ type: 'text' as const, text: question }, ...data]
     const message = parts.length === 0 ? undefined : agentMessage(parts)
-    await context.emit({ state, usage, ...message === undefined ? {} : { message } })
+    await context.emit({ state, usage, ...message === undefined ? {} : { message } }, answered)
     return state
   }
   if (rejected === true) {
     const message = text.trim() === '' ? 'the VAC declined' : text
-    await context.emit({ state: 'rejected', usage, error: { code: 'VAC_REJECTED', message } })
+    await context.emit({ state: 'rejected', usage, error: { code: 'VAC_REJECTED', message } }, answered)
     return 'rejected'
   }
   if (isMessage === true) {
     const rest = unsaid(text, streamed)
     const message = rest === '' && streamed !== undefined ? {} : { message: agentMessage([{ type: 'text', text: rest }]) }
-    await context.emit({ state: 'completed', usage, ...message })
+    await context.emit({ state: 'completed', usage, ...message }, answered)
     return 'completed'
   }
   const artifacts = answer.artifacts === undefined ? [] : artifactsOf(vac.name, answer.artifacts)
   const hasText = text.trim() !== '' || artifacts.length === 0
   const last = hasText ? artifact : artifacts.pop()
   if (isLargeJson(last)) await yieldToEventLoop()
-  await context.emit([...artifacts.map(artifact => ({ artifact })), { state: 'completed', artifact: last, usage }])
+  await context.emit([...artifacts.map(artifact => ({ artifact })), { state: 'completed', artifact: last, usage }], answered)
   return 'completed'
 }
 

@@ -38,8 +38,7 @@ export function runVacs (options: RunnerOptions): TaskHandler {
     try {
       if (maker !== undefined && principal === undefined) throw new UnauthenticatedError()
       const answer = await answerOf(task, context, { options, vac, principal, protocol, log, record, turn })
-      await turn.answer(answer)
-      await writeAnswer(answer, context)
+      await writeAnswer(answer, context, turn)
     } catch (err) {
       await turn.stop(context.stop)
       // the run was cancelled, or another worker executes it: no more event of this attempt is accepted
@@ -117,19 +116,19 @@ async function answerOf (task: TaskRecord, context: TaskContext, { options, vac:
   }
 }
 
-async function writeAnswer (answer: Answer, context: TaskContext): Promise<void> {
+async function writeAnswer (answer: Answer, context: TaskContext, turn: Turn): Promise<void> {
   // the interpreter is done; the run only waits for the store
   releaseContext()
   const asked = askedBack(answer)
   const state = asked === undefined ? 'completed' as const : `${asked.kind}-required` as const
+  const answered = turn.answered(answer)
   if (isLargeJson(answer)) await yieldToEventLoop()
-  await context.emit({ state, artifact: { name: ANSWER, content: answer }, usage: usageOf(answer) })
+  await context.emit({ state, artifact: { name: ANSWER, content: answer }, usage: usageOf(answer) }, answered)
 }
 
 async function writeFailure (err: unknown, requestId: string, context: TaskContext, log: Log, turn: Turn): Promise<void> {
   const { status, body: { error: { code, message } } } = failureOf(err, { id: requestId, headers: {} })
   if (status >= 500) log.error({ err, code }, 'a run failed')
   const failure: StoredFailure = { status, code, message, requestId }
-  await turn.fail(failure)
-  await context.emit({ state: 'failed', error: { code, message }, artifact: { name: FAILURE, content: failure } })
+  await context.emit({ state: 'failed', error: { code, message }, artifact: { name: FAILURE, content: failure } }, turn.failed(failure))
 }

@@ -48,13 +48,21 @@ export interface TurnRow {
   readonly files?: unknown
   /** The text of the answer, or of what the answer asks back. */
   readonly answer?: string
-  /** What else `answer` has written. */
+  /** What else its answer has written. */
   readonly content?: unknown
   /** The state of the turn of its task. */
   readonly state: TaskState
   readonly createdAt: number
   /** When it ended or asked back. */
   readonly endedAt?: number
+}
+
+/** What a turn has besides its question, as `turnAnswer` makes it. */
+export interface TurnAnswer {
+  /** The text, which belongs to the history of later turns; null: the turn has none. */
+  readonly answer: string | null
+  /** JSON of what else it has. */
+  readonly content: string
 }
 
 export interface ImportedTurn extends Pick<TurnRow, 'id' | 'question' | 'files' | 'answer' | 'content' | 'createdAt' | 'endedAt'> {
@@ -118,12 +126,10 @@ export interface ConversationRecords {
   /** The turn of a task. @param turn the turn of the task, from 0 */
   turnOf (taskId: string, turn: number): Promise<(TurnRow & { readonly conversation: ConversationKey }) | undefined>
   /**
-   * Writes what the turn has besides its question; call it before the update that ends the turn, or after a cancel.
-   * A later attempt replaces what an earlier one wrote, and an earlier one changes nothing any more.
-   * @param answer the text, which belongs to the history of later turns; undefined: the turn has none
-   * @param content any JSON value
+   * Writes what the turn has besides its question, where no update of its task does: after a cancel. A later attempt
+   * replaces what an earlier one wrote, and an earlier one changes nothing any more.
    */
-  answer (taskId: string, turn: number, attempt: number, answer: string | undefined, content: unknown): Promise<void>
+  answer (taskId: string, turn: number, attempt: number, answer: TurnAnswer): Promise<void>
   /** @param change `metadata`: null removes it */
   change (key: ConversationKey, change: { readonly title?: string | undefined, readonly metadata?: Readonly<Record<string, string>> | null | undefined }): Promise<boolean>
   /** Gives a conversation to another VAC. False: there is none, or that VAC has one with this id. */

@@ -1,6 +1,6 @@
 import type { ApprovalRecords } from './approval-records.js'
 import type { Backlog } from './backlog.js'
-import type { ConversationRecords, NewTurn } from './conversation-records.js'
+import type { ConversationRecords, NewTurn, TurnAnswer } from './conversation-records.js'
 import type { ReplicaLink } from './replica-link.js'
 import type { SharedCounts } from './shared-counts.js'
 import type { SharedValues } from './shared-values.js'
@@ -193,8 +193,9 @@ export interface TaskContext {
    * Appends events and resolves to the number of the last, once they are durable. Rejects with TASK_FENCED when the
    * task has ended or belongs to another attempt: the handler should return then. All updates of one call are checked
    * before the first is written; more than 256 Ki characters are written in several transactions, in their order.
+   * @param turn what the turn of the conversation has besides its question: durable before the last update, or with it
    */
-  emit (updates: TaskUpdate | readonly TaskUpdate[]): Promise<number>
+  emit (updates: TaskUpdate | readonly TaskUpdate[], turn?: TurnAnswer): Promise<number>
 }
 
 export interface WorkOptions {

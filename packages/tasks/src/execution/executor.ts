@@ -5,6 +5,7 @@ import { isLargeLog } from '../log/log-page.js'
 import type { TaskLogger } from '../basics/logger.js'
 import { TaskRun, type RunEnd } from './run-task.js'
 import type { TaskEvent, TaskState, TaskUpdate } from '../contract/task.js'
+import type { TurnAnswer } from '../contract/conversation-records.js'
 import type { TaskHandler } from '../contract/task-store.js'
 import { areLargeUpdates, prepareLargeUpdatesUpdates, prepareUpdates, type PreparedUpdates } from '../log/task-updates.js'
 import { yieldToEventLoop } from '../basics/turn-time.js'
@@ -30,6 +31,7 @@ export interface ExecutorSettings {
 /** What an executor needs of its store. */
 export interface ExecutorStore<Fence> {
   now (): number
+  /** The answer of a turn is durable before the events, or with them. */
   append (fence: Fence, id: string, updates: PreparedUpdates): Promise<readonly TaskEvent[]>
   /** After `append` has resolved, and the events are in the fold. */
   written (fence: Fence, owner: string, events: readonly TaskEvent[], chars: number): void
@@ -83,7 +85,7 @@ export class Executor<Fence extends AttemptFence> {
     const { log, graceMs, settleMs } = this.#settings
     const task = fold.record()
     const run = new TaskRun(task, {
-      timeoutMs: this.#timeoutMs, graceMs, settleMs, log, append: async updates => await this.#append(running, updates)
+      timeoutMs: this.#timeoutMs, graceMs, settleMs, log, append: async (updates, turn) => await this.#append(running, updates, turn)
     })
     const running: Running<Fence> = { fence, run, fold, done: Promise.resolve(), end: undefined, size, unsaved: 0, saveAt: MIN_SNAPSHOT_CHARS, writing: undefined }
     // a lease that ran out unnoticed, or an earlier history of the database: it may not write any more
@@ -102,18 +104,18 @@ export class Executor<Fence extends AttemptFence> {
     return running.done
   }
 
-  async #append (running: Running<Fence>, updates: readonly TaskUpdate[]): Promise<number> {
-    if (running.writing === undefined && !areLargeUpdates(updates)) return await this.#write(running, [prepareUpdates(updates, this.#store.now())])
-    const written = this.#appendInTurns(running, updates)
+  async #append (running: Running<Fence>, updates: readonly TaskUpdate[], turn: TurnAnswer | undefined): Promise<number> {
+    if (running.writing === undefined && !areLargeUpdates(updates)) return await this.#write(running, [prepareUpdates(updates, this.#store.now(), turn)])
+    const written = this.#appendInTurns(running, updates, turn)
     const writing = running.writing = written.catch(() => {}).finally(() => {
       if (running.writing === writing) running.writing = undefined
     })
     return await written
   }
 
-  async #appendInTurns (running: Running<Fence>, updates: readonly TaskUpdate[]): Promise<number> {
+  async #appendInTurns (running: Running<Fence>, updates: readonly TaskUpdate[], turn: TurnAnswer | undefined): Promise<number> {
     await running.writing
-    return await this.#write(running, await prepareLargeUpdatesUpdates(updates, this.#store.now()))
+    return await this.#write(running, await prepareLargeUpdatesUpdates(updates, this.#store.now(), turn))
   }
 
   async #write (running: Running<Fence>, parts: readonly PreparedUpdates[]): Promise<number> {

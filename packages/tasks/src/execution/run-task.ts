@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskFencedError, TaskTimeoutError } from '../basics/errors.js'
 import type { TaskLogger } from '../basics/logger.js'
 import { RunAbort } from './run-abort.js'
+import type { TurnAnswer } from '../contract/conversation-records.js'
 import type { TaskContext, TaskHandler } from '../contract/task-store.js'
 import type { TaskRecord, TaskUpdate } from '../contract/task.js'
 
@@ -16,7 +17,7 @@ export interface RunOptions {
   readonly settleMs: number
   readonly log: TaskLogger
   /** The store's fenced append. */
-  readonly append: (updates: readonly TaskUpdate[]) => Promise<number>
+  readonly append: (updates: readonly TaskUpdate[], turn?: TurnAnswer) => Promise<number>
 }
 
 /** A class, since an object literal with a getter costs every run a hidden class. */
@@ -73,8 +74,8 @@ export class TaskRun {
 
   async #call (handler: TaskHandler): Promise<void> {
     const { task, stopped: stop } = this
-    const emit = (updates: TaskUpdate | readonly TaskUpdate[]): Promise<number> => {
-      const written = this.#emit(updates)
+    const emit: TaskContext['emit'] = (updates, turn) => {
+      const written = this.#emit(updates, turn)
       // a handler that does not await it must not end the process by an unhandled rejection
       written.catch(() => {})
       return written
@@ -82,13 +83,13 @@ export class TaskRun {
     await handler(task, new RunContext(stop, task.attempt, task.turn, emit))
   }
 
-  async #emit (updates: TaskUpdate | readonly TaskUpdate[]): Promise<number> {
+  async #emit (updates: TaskUpdate | readonly TaskUpdate[], turn: TurnAnswer | undefined): Promise<number> {
     const list = Array.isArray(updates) ? updates as readonly TaskUpdate[] : [updates as TaskUpdate]
     if (this.#wroteEnd || (this.stopped.aborted && !this.#stopping)) throw new TaskFencedError(this.task.id)
     const ends = list.some(({ state }) => state !== undefined)
     if (ends) this.#wroteEnd = true
     try {
-      return await this.#options.append(list)
+      return await this.#options.append(list, turn)
     } catch (error) {
       if (ends) this.#wroteEnd = false
       if (isTaskError(error, 'TASK_FENCED')) this.abort(error as Error)

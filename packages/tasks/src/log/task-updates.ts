@@ -2,6 +2,7 @@ import { InvalidTaskError, TaskTooLargeError } from '../basics/errors.js'
 import { charsLeft } from '../basics/json-chars.js'
 import { PAGE_CHARS } from './log-page.js'
 import { executorStates, type EventBody, type TaskArtifact, type TaskMessage, type TaskState, type TaskUpdate } from '../contract/task.js'
+import type { TurnAnswer } from '../contract/conversation-records.js'
 import { yieldToEventLoop } from '../basics/turn-time.js'
 
 /** Updates in one `emit`. A longer list would block the event loop for too long in one transaction. */
@@ -19,6 +20,8 @@ export interface PreparedUpdates {
   readonly chars: number
   /** The state after the last of them, or undefined where none names one. */
   readonly state: Exclude<TaskUpdate['state'], undefined> | undefined
+  /** What the turn of the task has from now on. */
+  readonly turn: TurnAnswer | undefined
 }
 
 /** Whether writing the updates takes so long that they are written in several turns of the event loop. */
@@ -27,16 +30,16 @@ export function areLargeUpdates (updates: readonly TaskUpdate[]): boolean {
 }
 
 /** Checks the updates of an executor and adds times. @throws TASK_INVALID, TASK_TOO_LARGE */
-export function prepareUpdates (updates: readonly TaskUpdate[], at: number): PreparedUpdates {
+export function prepareUpdates (updates: readonly TaskUpdate[], at: number, turn?: TurnAnswer): PreparedUpdates {
   const bodies = eventBodies(updates, at)
-  return partOf(bodies, bodies.map(eventText))
+  return partOf(bodies, bodies.map(eventText), turn)
 }
 
 /**
  * The same in turns of the event loop, in parts that are written one after the other.
  * @throws TASK_INVALID, TASK_TOO_LARGE
  */
-export async function prepareLargeUpdatesUpdates (updates: readonly TaskUpdate[], at: number): Promise<PreparedUpdates[]> {
+export async function prepareLargeUpdatesUpdates (updates: readonly TaskUpdate[], at: number, turn?: TurnAnswer): Promise<PreparedUpdates[]> {
   const parts: PreparedUpdates[] = []
   let bodies: EventBody[] = []
   let texts: string[] = []
@@ -54,16 +57,17 @@ export async function prepareLargeUpdatesUpdates (updates: readonly TaskUpdate[]
     await yieldToEventLoop()
   }
   if (texts.length > 0) parts.push(partOf(bodies, texts))
-  return parts
+  return parts.map((part, i) => i < parts.length - 1 ? part : { ...part, turn })
 }
 
-function partOf (bodies: EventBody[], texts: string[]): PreparedUpdates {
+function partOf (bodies: EventBody[], texts: string[], turn?: TurnAnswer): PreparedUpdates {
   const state = bodies.at(-1)?.state
   return {
     bodies,
     texts,
     chars: texts.reduce((sum, { length }) => sum + length, 0),
-    state: state === 'working' ? undefined : state as PreparedUpdates['state']
+    state: state === 'working' ? undefined : state as PreparedUpdates['state'],
+    turn
   }
 }
 
@@ -121,6 +125,18 @@ function artifactAt ({ name, content, parts, description, metadata }: NonNullabl
     parts === undefined ? undefined : { parts },
     description === undefined ? undefined : { description },
     metadata === undefined ? undefined : { metadata })
+}
+
+/**
+ * What a turn has besides its question.
+ * @param answer the text; undefined: it has none
+ * @param content any JSON value
+ * @param least what takes its place where it is larger than an event may be
+ * @throws TASK_INVALID for a value without a JSON form
+ */
+export function turnAnswer (answer: string | undefined, content: unknown, least: unknown = {}): TurnAnswer {
+  const text = toJson('content', content, Infinity)
+  return { answer: answer ?? null, content: text.length <= MAX_EVENT_CHARS ? text : toJson('content', least, MAX_EVENT_CHARS) }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ConversationHistory, ConversationKey, NewTurn } from '../contract/conversation-records.js'
+import type { ConversationHistory, ConversationKey, NewTurn, TurnAnswer } from '../contract/conversation-records.js'
 import {
   bytesOfTurns, CONVERSATION, DELETED_AT_ONCE, filesText, growthOf, isCounted, LAST, ownerLimits, QUESTION, titleOf, TURN, TURN_BYTES, TURN_CHARS, turnBytes, turnId, turnsWithin,
   type ConversationLimits, type ConversationTable, type EditRow, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
@@ -182,7 +182,7 @@ export class Conversations implements ConversationTable {
     await this.#keepLimits(session, row, bytes)
   }
 
-  async answer (task: string, n: number, attempt: number, answer: string | null, content: string): Promise<void> {
+  async answer (task: string, n: number, attempt: number, { answer, content }: TurnAnswer): Promise<void> {
     const [row] = await this.#connection.run<{ owner: string }>(this.#sql.answer, [task, n, attempt, answer, content, this.#connection.now()], 'answer a turn')
     if (row !== undefined && isCounted(row.owner, this.#limits, { bytes: content.length + (answer?.length ?? 0) })) await this.#trim(this.#connection, row.owner)
   }

@@ -1,6 +1,7 @@
 import type { Readers } from '../log/readers.js'
 import type { TaskEvent } from '../contract/task.js'
 import type { Connection } from './connection.js'
+import type { Conversations } from './conversations.js'
 import type { Discards } from './discards.js'
 import type { PostgresSettings } from './options.js'
 import type { JobQueue } from './queue.js'
@@ -18,6 +19,7 @@ export interface StoreContext {
   readonly connection: Connection
   readonly queue: JobQueue
   readonly tasks: TaskLog
+  readonly talks: Conversations
   readonly readers: Readers
   readonly appends: WriteBatches<Append, TaskEvent[]>
   readonly snapshots: WriteBatches<Snapshot, void>

@@ -61,7 +61,6 @@ interface Opened extends StoreContext {
   readonly pages: TaskPages
   readonly push: PushConfigs
   readonly creates: WriteBatches<NewEntry, Created>
-  readonly talks: Conversations
   readonly follower: Follower
   readonly capacity: Capacity
   readonly health: Health

@@ -38,10 +38,13 @@ export class Worker implements TaskWorker {
     this.#limits = limits
     this.#owners = new OwnerPlaces(limits)
     this.#unserved = new UnservedSkills(limits.serves)
-    const { settings, connection, appends, snapshots, readers, checkSpace, grew } = context
+    const { settings, connection, appends, talks, snapshots, readers, checkSpace, grew } = context
     this.#executor = new Executor({
       now: () => connection.now(),
-      append: async (fence, id, updates) => await appends.add({ fence, id, updates }),
+      async append (fence, id, updates) {
+        if (updates.turn !== undefined) await talks.answer(id, fence.turn, fence.attempt, updates.turn)
+        return await appends.add({ fence, id, updates })
+      },
       written ({ key }, owner, events, chars) {
         grew(owner, chars)
         readers.written(key, events, chars)

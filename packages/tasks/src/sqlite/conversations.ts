@@ -1,10 +1,10 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { TurnInProgressError } from '../basics/errors.js'
-import type { ConversationHistory, ConversationKey, NewTurn } from '../contract/conversation-records.js'
+import type { ConversationHistory, ConversationKey, NewTurn, TurnAnswer } from '../contract/conversation-records.js'
 import type { TaskState } from '../contract/task.js'
 import {
   bytesOfTurns, CONVERSATION, DELETED_AT_ONCE, filesText, growthOf, isCounted, LAST, ownerLimits, QUESTION, titleOf, TURN, TURN_BYTES, TURN_CHARS, turnBytes, turnId, turnsWithin,
-  type ConversationLimits, type ConversationTable, type EditRow, type FoundTurn, type ImportedRow, type StoredConversation, type StoredTurn
+  type ConversationLimits, type ConversationTable, type EditRow, type FoundTurn, type Growth, type ImportedRow, type StoredConversation, type StoredTurn
 } from '../store/conversations.js'
 import type { PreparedTurn } from '../store/new-task.js'
 import type { GroupCommit } from './group-commit.js'
@@ -15,7 +15,10 @@ interface BegunTurn { readonly taskOwner: string, readonly task: string, readonl
 
 type Asked = Pick<NewTurn, 'question' | 'files'>
 
-interface TurnKey { readonly conversation: number, readonly seq: number }
+type GrownConversation = Pick<StoredConversation, 'key' | 'turns' | 'last'>
+
+/** Where a turn is, and whose it is. */
+interface TurnKey { readonly conversation: number, readonly seq: number, readonly owner: string }
 
 /** The rows of conversations and their turns. Synchronous; call methods that write in a group commit. */
 export class Conversations {
@@ -29,10 +32,7 @@ export class Conversations {
       find: database.prepare(`SELECT ${CONVERSATION} FROM conversation WHERE ${of}`),
       locate: database.prepare('SELECT vac FROM conversation WHERE owner = ? AND id = ? AND vac IN (SELECT value FROM json_each(?)) ORDER BY updated_at DESC LIMIT 1'),
       page: database.prepare(`SELECT ${CONVERSATION} FROM conversation WHERE owner = ? AND vac = ? AND (updated_at, key) < (?, ?) ORDER BY updated_at DESC, key DESC LIMIT ?`),
-      begin: database.prepare(`INSERT INTO conversation (owner, vac, id, title, created_at, updated_at, turns, last, bytes) VALUES (?, ?, ?, ?, ?, ?, 1, 1, ?)
-        ON CONFLICT (owner, vac, id) DO UPDATE SET updated_at = excluded.updated_at, turns = turns + 1, last = last + 1, bytes = bytes + excluded.bytes,
-          title = coalesce(nullif(title, ''), excluded.title)
-        RETURNING key, last, turns`),
+      begin: database.prepare('INSERT INTO conversation (owner, vac, id, title, created_at, updated_at, turns, last, bytes) VALUES (?, ?, ?, ?, ?, ?, 1, 1, ?) ON CONFLICT DO NOTHING'),
       create: database.prepare(`INSERT INTO conversation (owner, vac, id, title, metadata, created_at, updated_at, turns, last, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT DO NOTHING`),
       addTurn: database.prepare(`INSERT INTO turn (conversation, seq, id, task, task_owner, n, attempt, question, files, answer, content, state, created_at, ended_at)
@@ -48,11 +48,12 @@ export class Conversations {
       history: database.prepare(`SELECT seq, question, answer FROM (SELECT seq, question, answer, sum(length(question) + length(answer)) OVER (ORDER BY seq DESC) AS total
         FROM (SELECT seq, question, answer FROM turn WHERE conversation = ? AND seq < ? AND answer IS NOT NULL ORDER BY seq DESC LIMIT ?)) WHERE total <= ? ORDER BY seq`),
       answered: database.prepare('SELECT count(*) FROM turn WHERE conversation = ? AND seq < ? AND answer IS NOT NULL'),
-      ofTask: database.prepare('SELECT conversation, seq FROM turn WHERE task = ? AND n = ?'),
+      ofTask: database.prepare('SELECT conversation, seq, (SELECT owner FROM conversation WHERE key = conversation) AS owner FROM turn WHERE task = ? AND n = ?'),
       owned: database.prepare('SELECT owner, vac, id FROM conversation WHERE key = ?'),
       turn: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq = ?`),
       answer: database.prepare('UPDATE turn SET answer = ?, content = ?, attempt = ? WHERE conversation = ? AND seq = ? AND attempt <= ?'),
-      grow: database.prepare('UPDATE conversation SET updated_at = ?, bytes = bytes + ? WHERE key = ?'),
+      grow: database.prepare("UPDATE conversation SET updated_at = ?, turns = ?, last = ?, bytes = bytes + ?, title = coalesce(nullif(title, ''), ?) WHERE key = ?"),
+      write: database.prepare('UPDATE conversation SET updated_at = ?, bytes = bytes + ? WHERE key = ?'),
       first: database.prepare('SELECT seq, question FROM turn WHERE conversation = ? ORDER BY seq LIMIT 1'),
       dropFrom: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq >= ?'),
       dropFirst: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq IN (SELECT seq FROM turn WHERE conversation = ? ORDER BY seq LIMIT ?)'),
@@ -63,8 +64,6 @@ export class Conversations {
       move: database.prepare(`UPDATE OR IGNORE conversation SET vac = ? WHERE ${of}`),
       editTurn: database.prepare('UPDATE turn SET question = ?, answer = ?, content = ? WHERE conversation = ? AND seq = ?'),
       dropTurn: database.prepare('DELETE FROM turn WHERE conversation = ? AND seq = ?'),
-      edited: database.prepare(`UPDATE conversation SET updated_at = ?, turns = turns + ?, last = last + ?, bytes = bytes + ?, title = coalesce(nullif(title, ''), ?) WHERE key = ?
-        RETURNING key, last, turns`),
       delete: database.prepare('DELETE FROM conversation WHERE key = ?'),
       excess: database.prepare(`SELECT key FROM (SELECT key, row_number() OVER newest AS place, sum(bytes) OVER newest AS total FROM conversation WHERE owner = ?
         WINDOW newest AS (ORDER BY updated_at DESC, key DESC)) WHERE place > 1 AND (place > ? OR total > ?) LIMIT ${DELETED_AT_ONCE}`),
@@ -122,8 +121,9 @@ export class Conversations {
     if (earlier.length > 0) this.import(turn, titleOf(earlier[0]!.question), earlier, null, at)
     if (from !== undefined) this.#dropFrom(turn, from)
     const bytes = turnBytes(question, files)
-    const row = this.#sql.begin.get<StoredConversation>(owner, vac, id, titleOf(question), at, at, bytes)
-    if (row === undefined) return
+    const title = titleOf(question)
+    const begun = this.#sql.begin.run(owner, vac, id, title, at, at, bytes)
+    const row = begun.changes > 0 ? { key: begun.lastInsertRowid, last: 1, turns: 1 } : this.#grow(this.find(turn)!, { turns: 1, last: 1, bytes, title }, at)
     this.#sql.addTurn.run(row.key, row.last, task, task, taskOwner, 0, question, files, null, null, state, at, null)
     this.#keepLimits(row, owner, bytes)
   }
@@ -137,16 +137,15 @@ export class Conversations {
     const row = this.#sql.next.get<StoredConversation>(at, bytes, found.conversation)
     if (row === undefined) return
     this.#sql.addTurn.run(row.key, row.last, turnId(task, n), task, taskOwner, n, question, files, null, null, 'submitted', at, null)
-    this.#keepLimits(row, undefined, bytes)
+    this.#keepLimits(row, found.owner, bytes)
   }
 
-  answer (task: string, n: number, attempt: number, answer: string | null, content: string, at: number): void {
+  answer (task: string, n: number, attempt: number, { answer, content }: TurnAnswer, at: number): void {
     const found = this.#sql.ofTask.get<TurnKey>(task, n)
     if (found === undefined || this.#sql.answer.run(answer, content, attempt, found.conversation, found.seq, attempt).changes === 0) return
     const bytes = content.length + (answer?.length ?? 0)
-    this.#sql.grow.run(at, bytes, found.conversation)
-    const owner = this.#sql.owned.get<{ owner: string }>(found.conversation)?.owner
-    if (owner !== undefined && isCounted(owner, this.#limits, { bytes })) this.trim(owner)
+    this.#sql.write.run(at, bytes, found.conversation)
+    if (isCounted(found.owner, this.#limits, { bytes })) this.trim(found.owner)
   }
 
   change (key: ConversationKey, title: string | undefined, metadata: string | null | undefined, at: number): boolean {
@@ -174,9 +173,14 @@ export class Conversations {
       })
     }
     this.#addImported(row.key, row.last, added)
-    const grown = this.#sql.edited.get<StoredConversation>(at, growth.turns, growth.last, growth.bytes, growth.title, row.key)
-    if (grown !== undefined) this.#keepLimits(grown, key.owner, growth.bytes)
+    this.#keepLimits(this.#grow(row, growth, at), key.owner, growth.bytes)
     return true
+  }
+
+  #grow ({ key, turns, last }: StoredConversation, growth: Growth, at: number): GrownConversation {
+    const grown = { key, turns: turns + growth.turns, last: last + growth.last }
+    this.#sql.grow.run(at, grown.turns, grown.last, growth.bytes, growth.title, key)
+    return grown
   }
 
   delete (key: ConversationKey): boolean {
@@ -215,12 +219,12 @@ export class Conversations {
     return keys.length
   }
 
-  #keepLimits ({ key, turns }: StoredConversation, owner: string | undefined, bytes: number): void {
+  #keepLimits ({ key, turns }: GrownConversation, owner: string, bytes: number): void {
     if (turns > this.#limits.maxTurns) {
       this.#sql.dropFirst.run(key, key, turns - this.#limits.maxTurns)
       this.#sql.recount.run(key, key)
     }
-    if (owner !== undefined && isCounted(owner, this.#limits, { conversations: turns === 1 ? 1 : 0, bytes })) this.trim(owner)
+    if (isCounted(owner, this.#limits, { conversations: turns === 1 ? 1 : 0, bytes })) this.trim(owner)
   }
 
   #dropFrom (conversation: PreparedTurn, from: number): void {

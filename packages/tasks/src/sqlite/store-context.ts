@@ -1,4 +1,5 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
+import type { Conversations } from './conversations.js'
 import type { GroupCommit } from './group-commit.js'
 import type { SqliteSettings } from './options.js'
 import type { Readers } from '../log/readers.js'
@@ -10,6 +11,7 @@ export interface StoreContext {
   readonly database: SqliteDatabase
   readonly commit: GroupCommit
   readonly tasks: TaskLog
+  readonly talks: Conversations
   readonly readers: Readers
   /** Before an executor's events are written. @throws TASK_STORE_FULL */
   readonly checkSpace: (owner: string) => void

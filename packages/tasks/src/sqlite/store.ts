@@ -44,7 +44,6 @@ const CLOSE_MS = 800
 const FILE_MS = 1_000
 
 interface Opened extends StoreContext {
-  readonly talks: Conversations
   readonly conversations: ConversationTable
   readonly pages: TaskPages
   readonly push: PushConfigs

@@ -127,14 +127,14 @@ export class TaskLog {
   /** Appends the executor's updates under its fence. @throws TASK_FENCED before it writes */
   append ({ key, attempt, turn, worker }: Fence, id: string, { bodies, texts, chars, state }: PreparedUpdates): TaskEvent[] {
     if (key === 0) throw new TaskFencedError(id)
-    const fence = [key, attempt, turn, worker] as const
     const at = bodies[0]?.at ?? 0
-    const row = state === undefined
-      ? this.#sql.append.get<{ seq: number, pushes: number }>(texts.length, chars, ...fence)
-      : this.#sql.appendEnd.get<{ seq: number, pushes: number }>(texts.length, chars, state, at, isTerminal(state) ? at : null, ...fence)
+    const row = this.#sql.held.get<{ seq: number, pushes: number }>(key, attempt, turn, worker)
     if (row === undefined) throw new TaskFencedError(id)
+    const first = row.seq + 1
+    const last = row.seq + texts.length
+    if (state === undefined) this.#sql.append.run(last, chars, key)
+    else this.#sql.endFree.run(last, chars, state, at, isTerminal(state) ? at : null, key)
     if (row.pushes > 0) this.#sql.wakePushes.run(key)
-    const first = row.seq - texts.length + 1
     for (const [i, text] of texts.entries()) this.#sql.insertEvent.run(key, first + i, text)
     return bodies.map((body, i) => ({ seq: first + i, ...body }))
   }

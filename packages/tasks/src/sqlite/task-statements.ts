@@ -43,9 +43,9 @@ export function prepareStatements (database: SqliteDatabase) {
     insertOrigin: database.prepare('INSERT INTO origin (task, input, metadata) VALUES (?, ?, ?)'),
     insertEvent: database.prepare('INSERT INTO event (task, seq, data) VALUES (?, ?, ?)'),
     insertTwoEvents: database.prepare('INSERT INTO event (task, seq, data) VALUES (?, 1, ?), (?, 2, ?)'),
-    append: database.prepare(`UPDATE task SET seq = seq + ?, bytes = bytes + ? WHERE ${FENCE} RETURNING seq, pushes`),
-    appendEnd: database.prepare(`UPDATE task SET seq = seq + ?, bytes = bytes + ?, state = ?, status_at = ?, ended_at = ?, worker = NULL, due = NULL
-      WHERE ${FENCE} RETURNING seq, pushes`),
+    // then an update by the key: RETURNING fills a temporary table, which takes longer than both
+    held: database.prepare(`SELECT seq, pushes FROM task WHERE ${FENCE}`),
+    append: database.prepare('UPDATE task SET seq = ?, bytes = bytes + ? WHERE key = ?'),
     resubmit: database.prepare(`UPDATE task SET seq = ?, bytes = bytes + ?, state = 'submitted', status_at = ?, turn = turn + 1, attempt = -1, losses = 0, due = 0
       WHERE key = ?`),
     endFree: database.prepare('UPDATE task SET seq = ?, bytes = bytes + ?, state = ?, status_at = ?, ended_at = ?, worker = NULL, due = NULL WHERE key = ?'),

@@ -45,10 +45,14 @@ export class Worker implements TaskWorker {
     this.#limits = limits
     this.#owners = new OwnerPlaces(limits)
     this.#unserved = new UnservedSkills(limits.serves)
-    const { settings, commit, tasks, readers, nudge, checkSpace, grew } = context
+    const { settings, commit, tasks, talks, readers, nudge, checkSpace, grew } = context
     this.#executor = new Executor({
       now: Date.now,
-      append: (fence, id, updates) => commit.write(() => tasks.append(fence, id, updates)),
+      append: (fence, id, updates) => commit.write(() => {
+        const events = tasks.append(fence, id, updates)
+        if (updates.turn !== undefined) talks.answer(id, fence.turn, fence.attempt, updates.turn, events[0]!.at)
+        return events
+      }),
       written (fence, owner, events, chars) {
         grew(owner, chars)
         readers.written(fence.key, events, chars)

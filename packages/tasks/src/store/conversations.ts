@@ -1,6 +1,6 @@
 import { standsForMany } from '../basics/owner-share.js'
 import { MAX_EVENT_CHARS, toJson } from '../log/task-updates.js'
-import type { ConversationHistory, ConversationKey, ConversationRecords, ConversationRow, ImportedTurn, TurnEdit, TurnRow } from '../contract/conversation-records.js'
+import type { ConversationHistory, ConversationKey, ConversationRecords, ConversationRow, ImportedTurn, TurnAnswer, TurnEdit, TurnRow } from '../contract/conversation-records.js'
 import type { TaskState } from '../contract/task.js'
 import { decodeCursor, encodeCursor } from './task-query.js'
 
@@ -91,7 +91,7 @@ export interface ConversationTable {
   questions (row: StoredConversation): Awaitable<StoredTurn[]>
   open (row: StoredConversation): Awaitable<StoredTurn[]>
   history (row: StoredConversation, before: number, limit: number, chars: number): Awaitable<ConversationHistory>
-  answer (task: string, n: number, attempt: number, answer: string | null, content: string): Promise<void>
+  answer (task: string, n: number, attempt: number, answer: TurnAnswer): Promise<void>
   /** @param metadata null removes it */
   change (key: ConversationKey, title: string | undefined, metadata: string | null | undefined): Promise<boolean>
   move (key: ConversationKey, vac: string): Promise<boolean>
@@ -247,7 +247,7 @@ export function conversationRecords (opened: () => ConversationTable): Conversat
       const row = await opened().find(key)
       return row === undefined ? { turns: [], leftOut: 0 } : await opened().history(row, before, limit, chars)
     },
-    async answer (taskId, turn, attempt, answer, content) { await opened().answer(taskId, turn, attempt, answer ?? null, contentText(content)) },
+    async answer (...args) { await opened().answer(...args) },
     async change (key, { title, metadata }) { return await opened().change(key, title, metadata == null ? metadata : JSON.stringify(metadata)) },
     async move (key, vac) { return await opened().move(key, vac) },
     async edit (key, number, edit) {
