@@ -1,17 +1,23 @@
 import type { Answer } from '@polyvac/core'
-import { askedBack, isLargeJson, isRecord, releaseContext, usageOf, yieldToEventLoop } from '@polyvac/core/plugin'
-import type { DataPart, TaskUpdate, TextPart } from '@polyvac/tasks'
+import { askedBack, isLargeJson, isRecord, releaseContext, usageOf, yieldToEventLoop, type Skill } from '@polyvac/core/plugin'
+import type { DataPart, TaskContext, TaskUpdate, TextPart, TurnAnswer } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
-import type { Run } from '../execute/run.js'
 import { artifactsOf } from './artifacts.js'
 import { messageText, unsaid } from './message-text.js'
+
+interface EndingRun {
+  readonly skill: Skill
+  readonly context: TaskContext
+  /** Makes what the turn of the conversation keeps of the answer. */
+  readonly turn: { answered (answer: Answer): TurnAnswer | undefined }
+}
 
 /**
  * Ends the run according to the answer: with `artifact` besides the artifacts of the interpreter, with a message
  * instead, with a request for input or an authorization, or as rejected.
  * @param streamed the text that was streamed: it is in the messages already
  */
-export async function finish ({ skill: { vac }, context, turn }: Run, answer: Answer, artifact: NonNullable<TaskUpdate['artifact']>, streamed?: string): Promise<string> {
+export async function finish ({ skill: { vac }, context, turn }: EndingRun, answer: Answer, artifact: NonNullable<TaskUpdate['artifact']>, streamed?: string): Promise<string> {
   // the interpreter is done; the run only waits for the store
   releaseContext()
   const { answer: text, rejected, as_message: isMessage } = answer
