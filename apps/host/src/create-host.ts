@@ -208,10 +208,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     // for the routes of the host; those of the plugins continue its spans
     await traceRequests(app)
     // after the body is read, so that each protocol refuses in its format
-    app.addHook('preValidation', async (request, reply) => {
-      if (!draining || request.method !== 'POST') return
+    app.addHook('preValidation', (request, reply, done) => {
+      if (!draining || request.method !== 'POST') return done()
       reply.header('connection', 'close').header('retry-after', 1)
-      throw new ShuttingDownError()
+      done(new ShuttingDownError())
     })
     app.setErrorHandler(errorHandler(sendFailure))
     boundMemory(app, stallMs)

@@ -12,6 +12,8 @@ const AmbiguousHostError = createError('BAD_HTTP', 'the request names two hosts;
 
 type Allowed = Pick<ServiceConfig, 'public_url' | 'allowed_hosts' | 'allowed_origins' | 'cors'>
 
+const HOST = 'host'
+
 /** Methods without effects: a page of another site may send them, and the browser hides the response from it. */
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
@@ -23,23 +25,31 @@ const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 export function guardHost (app: FastifyInstance, switches: () => Allowed): void {
   // one line for each of the first ten origins: a quarter of the lines may be of one kind
   const hidden = new LogGate(Infinity, 40)
-  app.addHook('onRequest', async request => {
-    const { rawHeaders } = request.raw
-    const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host')
-    if (hosts.length > 1) throw new AmbiguousHostError()
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(refusalOf(request))
+  })
+
+  function refusalOf (request: FastifyRequest): Error | undefined {
+    if (namesTwoHosts(request.raw.rawHeaders)) return new AmbiguousHostError()
     const { localAddress } = request.socket
     // a request of this process, whose caller was checked
-    if (localAddress === undefined) return
+    if (localAddress === undefined) return undefined
     const hostname = withoutDot(request.hostname)
-    if (!isHostAllowed(hostname, isLoopbackHost(localAddress), switches())) throw new HostNotAllowedError(JSON.stringify(hostname.slice(0, 100)))
+    if (!isHostAllowed(hostname, isLoopbackHost(localAddress), switches())) return new HostNotAllowedError(JSON.stringify(hostname.slice(0, 100)))
     const { origin } = request.headers
-    if (origin === undefined) return
+    if (origin === undefined) return undefined
     // an application that registers @fastify/cors decides about origins itself
-    if (switches().cors !== true && app.hasRequestDecorator('corsPreflightEnabled')) return
+    if (switches().cors !== true && app.hasRequestDecorator('corsPreflightEnabled')) return undefined
     if (isHidden(origin, request, switches()) && hidden.pass('origin', origin) !== undefined) request.log.warn({ origin: origin.slice(0, 100) }, HIDDEN)
-    if (SAFE_METHODS.includes(request.method)) return
-    if (!isOriginAllowed(origin, request, switches())) throw new OriginNotAllowedError(JSON.stringify(origin.slice(0, 100)))
-  })
+    if (SAFE_METHODS.includes(request.method) || isOriginAllowed(origin, request, switches())) return undefined
+    return new OriginNotAllowedError(JSON.stringify(origin.slice(0, 100)))
+  }
+}
+
+function namesTwoHosts (rawHeaders: readonly string[]): boolean {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]!.length === HOST.length && rawHeaders[i]!.toLowerCase() === HOST) hosts++
+  return hosts > 1
 }
 
 function isHostAllowed (hostname: string, onLoopback: boolean, { public_url: url, allowed_hosts: allowed = [] }: Allowed): boolean {

@@ -106,6 +106,8 @@ export class CallRecord {
     const ms = performance.now() - this.#start
     const first = this.#first === undefined ? undefined : this.#first - this.#start
     const { vac, server, tool, protocol, principal, taskId, skill, attempt } = this.#fields
+    // a tool of a server answers in one piece and without sources
+    const isAnswer = vac !== undefined
     this.#log.info({
       vac,
       server,
@@ -116,13 +118,10 @@ export class CallRecord {
       skill,
       attempt,
       ms: Math.round(ms),
-      // A tool of a server answers in one piece and without sources.
-      ...vac !== undefined && {
-        firstByteMs: first === undefined ? null : Math.round(first),
-        chunks: this.#chunks,
-        answerChars: this.#characters,
-        sources: this.#sources
-      },
+      firstByteMs: !isAnswer ? undefined : first === undefined ? null : Math.round(first),
+      chunks: isAnswer ? this.#chunks : undefined,
+      answerChars: isAnswer ? this.#characters : undefined,
+      sources: isAnswer ? this.#sources : undefined,
       // as the interpreter states; one that states nothing has answered
       answered: this.#answer?.metadata?.['answered'] === false ? false : undefined,
       outcome: this.outcome,
