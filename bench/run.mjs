@@ -4,13 +4,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chart } from './chart.mjs'
-import { markdownTable, printTable } from './table.mjs'
+import { markdownTable, printTable, printWorse } from './table.mjs'
 
 /**
  * In the order of the report. Each file exports its `title` and `run()`; with `mustMeet`, a figure that misses its bar
  * ends the run with exit code 1.
  */
-const SCENARIOS = ['direct', 'layers', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'answers', 'questions', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'runs', 'conversations', 'chats', 'agent', 'a2a-dialects', 'gateway', 'mcp', 'telemetry', 'postgres', 'loop']
+const SCENARIOS = ['price', 'direct', 'layers', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'answers', 'questions', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'runs', 'conversations', 'chats', 'agent', 'a2a-dialects', 'gateway', 'mcp', 'telemetry', 'postgres', 'loop']
 
 /** A scenario without `longestMs` takes a minute; one that hangs must not prevent the figures of the others. */
 const LONGEST_MS = 180_000
@@ -45,10 +45,11 @@ for (const name of asked.length > 0 ? asked : SCENARIOS) {
 
 const where = `${cpus().length} shared cores, Node ${process.versions.node.split('.').slice(0, 2).join('.')}`
 printTable(results, where)
+const file = new URL('results.json', import.meta.url)
+const kept = JSON.parse(await readFile(file, 'utf8')).results
+printWorse(results, kept)
 // a run of some scenarios must not replace the results of a whole run
 if ((asked.length === 0 || process.argv.includes('--keep')) && process.exitCode === undefined) {
-  const file = new URL('results.json', import.meta.url)
-  const kept = JSON.parse(await readFile(file, 'utf8')).results
   const all = SCENARIOS.flatMap(name => [...results, ...kept].find(result => result.name === name) ?? [])
   await writeFile(file, `${JSON.stringify({ where, results: all }, undefined, 2)}\n`)
   await writeFile(new URL('../docs/explain/performance.svg', import.meta.url), chart(all, where))

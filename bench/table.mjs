@@ -1,6 +1,6 @@
 import { toMb } from './parts/figure.mjs'
 
-const HEAD = ['figure', 'measured', 'bar', '', 'p50', 'p99', 'CPU', 'RSS']
+const HEAD = ['figure', 'measured', 'quartiles', 'bar', '', 'p50', 'p99', 'CPU', 'RSS']
 
 /** The figures as a person reads them in a terminal. */
 export function printTable (results, where) {
@@ -11,6 +11,22 @@ export function printTable (results, where) {
   results.forEach(({ name, title }, i) => {
     process.stdout.write(`\n${name}: ${title}\n${line(HEAD)}${rows[i].map(line).join('')}`)
   })
+}
+
+/** How much worse than the kept figure a figure may be: most differ so much between two runs of the same code. */
+const TOLERANCE = 0.2
+
+/** Names the figures that are worse than those of results.json, which are the budget. */
+export function printWorse (results, kept) {
+  for (const { name, figures } of results) {
+    const budget = new Map(kept.find(before => before.name === name)?.figures.map(({ what, value }) => [what, value]))
+    for (const { what, value, unit, bar } of figures) {
+      const before = budget.get(what)
+      if (before === undefined) continue
+      const isWorse = bar.atLeast === undefined ? bar.atMost !== undefined && value > before * (1 + TOLERANCE) : value < before * (1 - TOLERANCE)
+      if (isWorse) process.stdout.write(`\nworse than the budget: ${name}: ${what}: ${withUnit(value, unit)}, ${withUnit(before, unit)} in bench/results.json\n`)
+    }
+  }
 }
 
 /** The same for the documentation. */
@@ -30,10 +46,10 @@ export function barText ({ atLeast, atMost }, unit) {
   return atLeast === undefined ? `<= ${atMost} ${unit}` : `>= ${atLeast} ${unit}`
 }
 
-function cells ({ what, value, unit, bar, met, p50, p99, cpuUs, rss }) {
+function cells ({ what, value, unit, spread, bar, met, p50, p99, cpuUs, rss }) {
   const ms = time => time === undefined ? '' : withUnit(time, 'ms')
   return [
-    what, withUnit(value, unit), barText(bar, unit), Object.keys(bar).length === 0 ? '' : met ? 'met' : 'not met',
+    what, withUnit(value, unit), spread === undefined ? '' : spread.map(value => withUnit(value, '').trim()).join(' to '), barText(bar, unit), Object.keys(bar).length === 0 ? '' : met ? 'met' : 'not met',
     ms(p50), ms(p99), cpuUs === undefined ? '' : withUnit(cpuUs, 'µs'), rss === undefined ? '' : `${toMb(rss).toFixed(0)} MB`
   ]
 }

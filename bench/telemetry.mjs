@@ -2,11 +2,9 @@
 // without an SDK, and with an SDK that keeps one trace in a hundred.
 import autocannon from 'autocannon'
 import { awake } from './parts/awake.mjs'
-import { figure } from './parts/figure.mjs'
-import { inRounds, summary } from './parts/rounds.mjs'
-import { withServers } from './parts/server-process.mjs'
+import { shareFigure } from './parts/figure.mjs'
+import { inGenerations } from './parts/rounds.mjs'
 import { countChunks, streamRequest } from './parts/sockets.mjs'
-import { median } from './parts/statistics.mjs'
 import { WIRES } from './parts/wires.mjs'
 
 const QUESTION = 'What is a VAC?'
@@ -14,10 +12,6 @@ const QUESTION = 'What is a VAC?'
 const ROUNDS = 6
 /** A server compiles its code for about 10,000 tasks: before that, a side with more code has up to twice the time. */
 const WARM_UP_ROUNDS = 10
-/** Processes of one server differ by up to 20 %, since they compile the same code differently. */
-const GENERATIONS = 4
-/** No further processes begin after this time for one load: a slow machine has fewer of them. */
-const LOAD_MS = 50_000
 const CONNECTIONS = 20
 /** Of a round. A number instead of a time: a store that has more tasks is larger, and a round of it slower. */
 const REQUESTS = 1_000
@@ -54,15 +48,11 @@ export async function run () {
 
 /** The CPU time of servers, more than that of another one, in percent. */
 async function compare (base, kinds, load, texts) {
-  const generations = []
-  const last = performance.now() + LOAD_MS
-  while (generations.length === 0 || (generations.length < GENERATIONS && performance.now() < last)) generations.push(await withServers([base, ...kinds], (...servers) => inRounds(servers, ROUNDS, load, WARM_UP_ROUNDS)))
+  const taken = await inGenerations([base, ...kinds], load, { rounds: ROUNDS, warmUps: WARM_UP_ROUNDS })
   return kinds.map((kind, i) => {
-    const ratios = generations.flatMap(taken => taken[kind].cpus.map((cpu, round) => cpu / taken[base].cpus[round]))
+    const { ratios, p50, p99, cpuUs } = taken[kind]
     const [text, bar] = texts[i]
-    const all = of => generations.flatMap(taken => taken[kind][of])
-    const { p50, p99, cpuUs } = summary({ rates: all('rates'), times: all('times'), cpus: all('cpus') })
-    return figure(text, (median(ratios) - 1) * 100, '%', bar, { p50, p99, cpuUs, ratios })
+    return shareFigure(text, ratios.map(ratio => 1 / ratio - 1), bar, { p50, p99, cpuUs })
   })
 }
 

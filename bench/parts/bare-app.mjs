@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
@@ -15,6 +16,26 @@ const Result = Type.Object({
     metadata: Type.Record(Type.String(), Type.Unknown())
   }))
 }, { additionalProperties: true })
+
+const ChatQuery = Type.Object({
+  model: Type.String(),
+  messages: Type.Array(Type.Object({ role: Type.String(), content: Type.String() }), { minItems: 1 })
+}, { additionalProperties: true })
+
+const ChatResult = Type.Object({
+  id: Type.String(),
+  object: Type.String(),
+  created: Type.Integer(),
+  model: Type.String(),
+  choices: Type.Array(Type.Object({
+    index: Type.Integer(),
+    message: Type.Object({ role: Type.String(), content: Type.String(), refusal: Type.Null() }),
+    logprobs: Type.Null(),
+    finish_reason: Type.String()
+  })),
+  usage: Type.Object({ prompt_tokens: Type.Integer(), completion_tokens: Type.Integer(), total_tokens: Type.Integer(), estimated: Type.Boolean() }),
+  source_documents: Result.properties.source_documents
+})
 
 /** The frames of each form of a stream, ready-made: a bare route has nothing to serialise. */
 const FORMS = {
@@ -38,6 +59,16 @@ export async function bareApp () {
     const { chunks } = request.body
     reply.type(type).send(Readable.from(chunks === undefined ? oneAndWait(chunk) : ready(chunk, chunks, end)))
   })
+
+  app.post('/openai/v1/chat/completions', { schema: { body: ChatQuery, response: { 200: ChatResult } } }, async ({ body: { model, messages } }) => ({
+    id: `chatcmpl-${randomUUID()}`,
+    object: 'chat.completion',
+    created: Math.floor(Date.now() / 1_000),
+    model,
+    choices: [{ index: 0, message: { role: 'assistant', content: messages.at(-1).content, refusal: null }, logprobs: null, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 4, completion_tokens: 4, total_tokens: 8, estimated: true },
+    source_documents: []
+  }))
 
   app.post('/openai/v1/responses', (request, reply) => {
     const { chunks } = request.body

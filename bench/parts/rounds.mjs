@@ -1,3 +1,4 @@
+import { withServers } from './server-process.mjs'
 import { max, median, quantile } from './statistics.mjs'
 
 /**
@@ -33,6 +34,26 @@ export function ratiosOf (taken, beside) {
 
 export function summary ({ rates, times, cpus }) {
   return { perSecond: median(rates), p50: median(times), p99: quantile(times, 0.99), cpuUs: median(cpus) }
+}
+
+/**
+ * Measures servers in turn, in several processes of each: processes of one server differ by up to 20 %, since they
+ * compile the same code differently.
+ * @param kinds the first is the one that the others are compared with
+ * @param longestMs no further processes begin after this time: a slow machine has fewer of them
+ * @returns by kind: the ratio of the CPU time of the first to its, of each round, and a summary
+ */
+export async function inGenerations (kinds, measure, { rounds = 4, warmUps = 3, generations = 4, longestMs = 50_000 } = {}) {
+  const all = []
+  const last = performance.now() + longestMs
+  while (all.length === 0 || (all.length < generations && performance.now() < last)) {
+    all.push(await withServers(kinds, (...servers) => inRounds(servers, rounds, measure, warmUps)))
+  }
+  return Object.fromEntries(kinds.map(kind => {
+    const merged = of => all.flatMap(taken => taken[kind][of])
+    const ratios = all.flatMap(taken => taken[kinds[0]].cpus.map((cpu, round) => cpu / taken[kind].cpus[round]))
+    return [kind, { ratios, ...summary({ rates: merged('rates'), times: merged('times'), cpus: merged('cpus') }), rss: max(merged('rss')) }]
+  }))
 }
 
 /** Bare Fastify and Polyvac in turn. */

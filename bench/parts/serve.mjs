@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { aborts, made } from './interpreters.mjs'
+import { leastTime } from './in-process.mjs'
 import { profileLayers } from './layers.mjs'
 
 const [kind, folder] = process.argv.slice(2)
@@ -11,6 +12,7 @@ const [kind, folder] = process.argv.slice(2)
 const APPS = {
   bare: async () => (await import('./bare-app.mjs')).bareApp(),
   polyvac: async () => (await import('./polyvac-app.mjs')).polyvacApp(),
+  host: async () => (await import('./host-app.mjs')).hostApp(),
   agent: async () => (await import('./agent-apps.mjs')).agentApp(),
   'agent-ai': async () => (await import('./agent-apps.mjs')).aiApp(),
   'a2a-js': async () => (await import('./a2a-js-app.mjs')).a2aJsApp(),
@@ -83,6 +85,7 @@ const answers = {
     const late = ns => Math.max(0, ns / 1e6 - LOOP_MS)
     return { p50: late(loop.percentile(50)), p99: late(loop.percentile(99)), max: late(loop.max) }
   },
+  leastTime: request => leastTime(app.server, request),
   async startProfile () { endProfile = await profileLayers() },
   /** The µs of each layer since `startProfile`. */
   stopProfile: () => endProfile(),
@@ -96,8 +99,8 @@ const answers = {
   }
 }
 
-process.on('message', async ({ id, question }) => {
-  process.send({ id, answer: await answers[question]() })
+process.on('message', async ({ id, question, about }) => {
+  process.send({ id, answer: await answers[question](about) })
 })
 process.on('disconnect', () => process.exit(0))
 process.send({ port: app.server.address().port })

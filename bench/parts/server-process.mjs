@@ -38,9 +38,9 @@ export async function startServer (kind) {
     port,
     folder,
     /** Queries the server about itself; the queries are those of serve.mjs. */
-    ask (question) {
+    ask (question, about) {
       const answer = new Promise(resolve => { pending.set(++count, resolve) })
-      child.send({ id: count, question })
+      child.send({ id: count, question, about })
       return Promise.race([answer, died])
     },
     async stop () {
