@@ -323,3 +323,25 @@ test('examples are questions, made of headings, one of each file first, and the 
     ['When do shoes arrive?', 'Which shoes are warm?', 'Where are shoes made?'], 'questions are worth more than further files')
   t.strictSame(await examplesOf({}), [])
 })
+
+test('examples are kept in the index for the next start, until a file changes', async t => {
+  const path = await folderOf(t, { 'a.md': '# When do shoes arrive?\n\nShoes arrive after two days.\n' })
+  const indexFile = join(path, '..', 'index.db')
+  const examples = async (): Promise<readonly string[]> => {
+    const memory = await openFolder({ path, indexFile, watch: false })
+    try {
+      await memory.ready
+      return await memory.exampleQuestions()
+    } finally {
+      await memory.close()
+    }
+  }
+  t.strictSame(await examples(), ['When do shoes arrive?'])
+  const database = await openDatabase(indexFile)
+  const [kept = ''] = database.prepare("SELECT value FROM meta WHERE key = 'examples'").column<string>()
+  database.prepare("UPDATE meta SET value = ? WHERE key = 'examples'").run(kept.replace('When do', 'Do'))
+  database.close()
+  t.strictSame(await examples(), ['Do shoes arrive?'], 'without a search')
+  await writeFile(join(path, 'b.md'), '# Where are shoes made?\n\nShoes are made in Oslo.\n')
+  t.strictSame(await examples(), ['When do shoes arrive?', 'Where are shoes made?'])
+})

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { test, type Test } from 'tap'
 import { watchLoop } from '../../../test/fixtures/loop-watch.js'
 import { splitDocument, PassageIndex } from '../src/index.js'
+import { idsOf, wordVectors } from '../src/language/word-vectors.js'
 import { matchOf } from '../src/search/match-expression.js'
 
 const TEXTS: Record<string, string> = {
@@ -499,4 +500,15 @@ test('overlapping writes are not interleaved', async t => {
   t.equal(index.stats().passages, 500)
   t.equal(index.search({ query: 'version3', limit: 1 }).length, 1)
   t.strictSame(index.search({ query: 'version1' }), [])
+})
+
+test('the number of a word is that of its line, and words that are in no line have none', async t => {
+  const words = ['the', 'there', 'th', 'né', 'ab', 'ba', 'x']
+  const idOf = idsOf(Buffer.from(words.join('\n'), 'latin1'), words.length)
+  t.strictSame(words.map(idOf), [0, 1, 2, 3, 4, 5, 6])
+  t.strictSame(['', 't', 'The', 'thes', 'n', 'nｩ', 'the\nthere', '日本', 'y'].map(idOf), new Array(9).fill(undefined))
+  t.equal(idsOf(Buffer.from('a\n'), 1)('a'), 0, 'a last line may end')
+  const { idOf: known } = wordVectors()!
+  t.ok(known('house')! >= 0)
+  t.equal(known('housexyz'), undefined)
 })

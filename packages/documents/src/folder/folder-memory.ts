@@ -1,5 +1,6 @@
 import { isCorrupt } from '@polyvac/sqlite'
 import { join } from 'node:path'
+import { VERSION } from '@polyvac/core/basics'
 import { unlessAborted } from '@polyvac/core/plugin'
 import type { Hit, Memory, MemoryDocument, MemoryQuery } from '@polyvac/core'
 import { ClosedError } from '../errors.js'
@@ -157,7 +158,22 @@ export class FolderMemory implements Memory, WeightedMemory {
     return await this.#example!.questions
   }
 
+  /** Searches for some hundred ms, therefore once for the same files: the index keeps what was found. */
   async #findExamples (): Promise<readonly string[]> {
+    const index = this.#index
+    const of = this.#fingerprint === undefined ? undefined : `${VERSION} ${this.k} ${this.#fingerprint}`
+    const kept = JSON.parse(index.kept('examples') ?? '{}') as { of?: string, questions: readonly string[] }
+    if (of !== undefined && kept.of === of) return kept.questions
+    const questions = await this.#searchExamples()
+    try {
+      if (of !== undefined) index.keep('examples', JSON.stringify({ of, questions }))
+    } catch {
+      // they are found again at the next start
+    }
+    return questions
+  }
+
+  async #searchExamples (): Promise<readonly string[]> {
     const headings = this.#index.headings(MAX_EXAMPLES).map(heading => heading.split(' > ').at(-1)!)
     // by words only: an example must not wait for a model
     return await findExamples(headings, question => {

@@ -131,6 +131,16 @@ export class PassageIndex {
     return this.#statements.headings.column<string>(limit)
   }
 
+  /** The text that was kept under a key of the code. */
+  kept (key: string): string | undefined {
+    return this.#statements.kept.column<string>(key)[0]
+  }
+
+  /** Keeps a text in the index until it is emptied. */
+  keep (key: string, text: string): void {
+    this.#statements.keep.run(key, text)
+  }
+
   /** The passages of a document under their headings, as one text. */
   textOf (source: string): string {
     const parts: string[] = []
@@ -253,6 +263,8 @@ function prepareStatements (database: SqliteDatabase) {
     deletePassage: database.prepare('DELETE FROM passage WHERE id = ?'),
     insertTerms: database.prepare('INSERT INTO term (rowid, head, body) VALUES (?, ?, ?)'),
     deleteTerms: database.prepare('DELETE FROM term WHERE rowid = ?'),
+    kept: database.prepare('SELECT value FROM meta WHERE key = ?'),
+    keep: database.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)'),
     languages: database.prepare("SELECT value FROM meta WHERE key = 'languages'"),
     setLanguages: database.prepare("UPDATE meta SET value = ? WHERE key = 'languages'")
   }
