@@ -2,18 +2,21 @@
 import { isMissingModule } from '../basics/own-files.js'
 
 const PACKAGE = '@opentelemetry/api'
+/** Where the package keeps what an SDK registers, whichever copy of it the SDK has. */
+const REGISTERED = Symbol.for('opentelemetry.js.api.1')
 let loaded: unknown
 let loading: Promise<void> | undefined
 
 /**
- * Loads `@opentelemetry/api` where the application has installed it. Plugins call it when they are registered, so that
+ * Loads `@opentelemetry/api`, 44 modules, where an SDK is registered. Plugins call it when they are registered, so that
  * the hot paths need no import.
  */
-export function loadOpenTelemetry (): Promise<void> {
+export async function loadOpenTelemetry (): Promise<void> {
+  if (!(REGISTERED in globalThis)) return
   loading ??= import(PACKAGE).then(api => { loaded = api }, (err: unknown) => {
     if (!isMissingModule(err, PACKAGE)) throw err
   })
-  return loading
+  await loading
 }
 
 /** The module, once it is loaded. */
