@@ -158,13 +158,20 @@ export class FolderMemory implements Memory, WeightedMemory {
     return await this.#example!.questions
   }
 
-  /** Searches for some hundred ms, therefore once for the same files: the index keeps what was found. */
+  /**
+   * Searches for some hundred ms, therefore once for the same files: the index keeps what was found. The first kept
+   * question is asked again, which loads what the first question of a caller would wait for.
+   */
   async #findExamples (): Promise<readonly string[]> {
     const index = this.#index
     const of = this.#fingerprint === undefined ? undefined : `${VERSION} ${this.k} ${this.#fingerprint}`
     const kept = JSON.parse(index.kept('examples') ?? '{}') as { of?: string, questions: readonly string[] }
-    if (of !== undefined && kept.of === of) return kept.questions
-    const questions = await this.#searchExamples()
+    if (of !== undefined && kept.of === of) {
+      const [first] = kept.questions
+      if (first === undefined || this.#passageFor(first) !== undefined) return kept.questions
+    }
+    const headings = index.headings(MAX_EXAMPLES).map(heading => heading.split(' > ').at(-1)!)
+    const questions = await findExamples(headings, question => this.#passageFor(question), MAX_EXAMPLE_QUESTIONS)
     try {
       if (of !== undefined) index.keep('examples', JSON.stringify({ of, questions }))
     } catch {
@@ -173,14 +180,11 @@ export class FolderMemory implements Memory, WeightedMemory {
     return questions
   }
 
-  async #searchExamples (): Promise<readonly string[]> {
-    const headings = this.#index.headings(MAX_EXAMPLES).map(heading => heading.split(' > ').at(-1)!)
-    // by words only: an example must not wait for a model
-    return await findExamples(headings, question => {
-      const found = this.#index.search({ query: question, limit: this.k, threshold: EXAMPLE_SCORE })
-      const hits = found.map(({ content, score, source, heading }) => ({ content, score, metadata: { source, heading } }))
-      return extract(question, hits, this.#index.terms(question), 1)[0]?.hit
-    }, MAX_EXAMPLE_QUESTIONS)
+  /** The passage that answers a question by words only: an example must not wait for a model. */
+  #passageFor (question: string): Hit | undefined {
+    const found = this.#index.search({ query: question, limit: this.k, threshold: EXAMPLE_SCORE })
+    const hits = found.map(({ content, score, source, heading }) => ({ content, score, metadata: { source, heading } }))
+    return extract(question, hits, this.#index.terms(question), 1)[0]?.hit
   }
 
   /** Resolves with the first attempt to embed the passages, also where it fails; without a model with `ready`. */
