@@ -79,4 +79,5 @@ function leftOut (assembly: FastifyInstance['polyvac']['assembly'], vac: string)
   return (assembly.folders.get(vac) ?? []).map(folder => folder.leftOut()).filter(({ files }) => files > 0).map(({ text }) => text)
 }
 
-const number = (value: number): string => value.toLocaleString('en')
+/** `toLocaleString` loads the tables of ICU, 40 ms in which the first requests wait. */
+const number = (value: number): string => String(value).replace(/\B(?=(?:\d{3})+$)/g, ',')
