@@ -66,10 +66,10 @@ export class ResponseWriter {
   open (): string {
     if (this.#isOpen) return ''
     this.#isOpen = true
-    const begun = this.#event('response.created', { response: this.object() })
-    const queued = this.#state.status === 'queued' ? this.#event('response.queued', { response: this.object() }) : ''
+    const begun = this.#stateEvent('response.created')
+    const queued = this.#state.status === 'queued' ? this.#stateEvent('response.queued') : ''
     this.#state = { status: 'in_progress' }
-    return textOf([begun, queued, this.#event('response.in_progress', { response: this.object() })])
+    return textOf([begun, queued, this.#stateEvent('response.in_progress')])
   }
 
   /** The last state again, with the last number: comments do not keep every reader. */
@@ -91,12 +91,12 @@ export class ResponseWriter {
     const ended = [opening, this.#endReasoning(), this.#endMessage('incomplete')]
     if (failure.body.error.code === 'RUN_CANCELLED') {
       this.#state = { status: 'cancelled', reason: 'cancelled' }
-      return joinTexts([...ended, this.#event('response.incomplete', { response: this.object() }), DONE])
+      return joinTexts([...ended, this.#stateEvent('response.incomplete'), DONE])
     }
     const { error } = toResponseError(failure)
     const { code, message, param } = error
     this.#state = { status: 'failed', error }
-    return joinTexts([...ended, this.#event('error', { code, message, param, error }), this.#event('response.failed', { response: this.object() }), DONE])
+    return joinTexts([...ended, this.#event('error', { code, message, param, error }), this.#stateEvent('response.failed'), DONE])
   }
 
   /** The present response. */
@@ -239,7 +239,7 @@ export class ResponseWriter {
     const ended = [begun, empty, this.#endReasoning(), this.#endMessage('completed', annotations), ...calls.map(call => this.#call(call))]
     this.#head.completedAt ??= Date.now()
     this.#state = { status: 'completed', answer }
-    return joinTexts([...ended, this.#event('response.completed', { response: this.object() }), DONE])
+    return joinTexts([...ended, this.#stateEvent('response.completed'), DONE])
   }
 
   #call ({ id: call, name, arguments: args }: { readonly id: string, readonly name: string, readonly arguments: string }): Text {
@@ -256,6 +256,11 @@ export class ResponseWriter {
   }
 
   #nextIndex (): number { return this.#items.push(undefined) - 1 }
+
+  /** An event with the whole response, which is made only where the event is sent. */
+  #stateEvent (type: string): Text {
+    return this.#event(type, this.#number <= this.#after ? {} : { response: this.object() })
+  }
 
   #event (type: string, fields: object): Text {
     const number = this.#number++

@@ -67,10 +67,8 @@ export function echoOf (body: Readonly<Record<string, unknown>>, takesTools: boo
   }
 }
 
-/** All parameters of a response. */
-export function allOf (echo: Echo): Echo {
-  return { ...ECHOED, reasoning: null, tools: [], tool_choice: 'auto', text: { format: { type: 'text' } }, ...echo }
-}
+/** All parameters of a response whose request has none. */
+export const NONE_SENT: Echo = { ...ECHOED, reasoning: null, tools: [], tool_choice: 'auto', text: { format: { type: 'text' } } }
 
 /** The functions among the tools of a request, with all keys that readers of responses require. */
 function toolsOf (tools: unknown): object[] {

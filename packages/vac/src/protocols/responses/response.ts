@@ -1,7 +1,7 @@
 import type { Answer, RunTurn } from '@polyvac/core'
 import { usageOf } from '@polyvac/core/protocol'
 import { responseId } from './ids.js'
-import { allOf, type Echo } from './parameters.js'
+import { NONE_SENT, type Echo } from './parameters.js'
 
 /** What a run keeps of a request, besides its question. */
 export interface ResponseNotes {
@@ -51,7 +51,8 @@ const OWN_KEYS = ['source_documents', 'artifacts', 'input_required', 'auth_requi
 /** The response object, whole in every place: readers break where a field is missing. */
 export function responseObject ({ run, model, createdAt, completedAt, conversation, isStored, notes }: ResponseHead, state: ResponseState): object {
   const { status, output, answer, chars = 0, error = null, reason } = state
-  return {
+  // assigned: on Node.js 20 spreading these costs a short response a tenth of its time
+  return Object.assign({
     id: responseId(run),
     object: 'response',
     created_at: seconds(createdAt),
@@ -65,10 +66,12 @@ export function responseObject ({ run, model, createdAt, completedAt, conversati
     previous_response_id: notes.previous ?? null,
     conversation: notes.inConversation === true && conversation !== undefined ? { id: conversation } : null,
     store: isStored,
-    usage: answer === undefined ? null : usage(answer, notes.chars, chars),
-    ...allOf(notes.echo),
-    ...answer !== undefined && Object.fromEntries(OWN_KEYS.flatMap(key => answer[key] === undefined ? [] : [[key, key.endsWith('_required') ? true : answer[key]]]))
-  }
+    usage: answer === undefined ? null : usage(answer, notes.chars, chars)
+  }, NONE_SENT, notes.echo, answer === undefined ? undefined : ownKeysOf(answer))
+}
+
+function ownKeysOf (answer: Answer): object {
+  return Object.fromEntries(OWN_KEYS.flatMap(key => answer[key] === undefined ? [] : [[key, key.endsWith('_required') ? true : answer[key]]]))
 }
 
 /** The interpreter's count (`metadata.usage`), otherwise an estimate with `estimated: true`. */
