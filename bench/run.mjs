@@ -3,14 +3,14 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { chart } from './chart.mjs'
+import { chart, growthChart } from './chart.mjs'
 import { markdownTable, printTable, printWorse } from './table.mjs'
 
 /**
  * In the order of the report. Each file exports its `title` and `run()`; with `mustMeet`, a figure that misses its bar
  * ends the run with exit code 1.
  */
-const SCENARIOS = ['price', 'direct', 'layers', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'answers', 'questions', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'runs', 'conversations', 'chats', 'agent', 'a2a-dialects', 'gateway', 'mcp', 'telemetry', 'postgres', 'loop']
+const SCENARIOS = ['price', 'direct', 'layers', 'stream', 'idle', 'stalled', 'leave', 'close', 'growth', 'documents', 'answers', 'questions', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'runs', 'conversations', 'chats', 'agent', 'a2a-dialects', 'gateway', 'mcp', 'telemetry', 'postgres', 'loop']
 
 /** A scenario without `longestMs` takes a minute; one that hangs must not prevent the figures of the others. */
 const LONGEST_MS = 180_000
@@ -53,6 +53,7 @@ if ((asked.length === 0 || process.argv.includes('--keep')) && process.exitCode 
   const all = SCENARIOS.flatMap(name => [...results, ...kept].find(result => result.name === name) ?? [])
   await writeFile(file, `${JSON.stringify({ where, results: all }, undefined, 2)}\n`)
   await writeFile(new URL('../docs/explain/performance.svg', import.meta.url), chart(all, where))
+  await writeFile(new URL('../docs/explain/growth.svg', import.meta.url), growthChart(all, where))
   const page = await readFile(PAGE, 'utf8')
   await writeFile(PAGE, page.replace(FIGURES, `\n${where}:\n\n${markdownTable(all)}\n`))
 }

@@ -22,6 +22,7 @@ const READERS = 10
 
 const LOADS = [
   ['a direct call', '', server => post(server, '/vac/instant', { 'content-type': 'application/json' }, JSON.stringify({ user_input: QUESTION }))],
+  ['a direct call of the host', 'host-', server => post(server, '/vac/instant', { 'content-type': 'application/json' }, JSON.stringify({ user_input: QUESTION }))],
   ['a chunk of a stream', '', readStreams],
   ['a task', 'tasks-', server => {
     const { path, headers, body } = WIRES['tasks-memory'].send('instant', QUESTION)
@@ -30,11 +31,11 @@ const LOADS = [
 ]
 const SIDES = [
   ['api', 'without an SDK', { atMost: 3 }],
-  ['sampled', 'with 1 % of the traces and all metrics', { atMost: 15 }]
+  ['sampled', 'with 1 % of the traces and all metrics', { atMost: 10 }]
 ]
 
 /** One generation of each load takes half of it on a machine of a quarter of the speed. */
-export const longestMs = 480_000
+export const longestMs = 600_000
 export const title = 'Telemetry: CPU time of the server, more than without the package'
 
 export async function run () {

@@ -1,9 +1,11 @@
 // Requests to the server of this process, without a socket: other load hardly changes their least time.
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 
 const ROUNDS = 40
 const REQUESTS = 250
+const AT_ONCE = 50
 
 /** The least time of a request in µs: the mean of each round, the smallest of all rounds. */
 export async function leastTime (server, request) {
@@ -15,6 +17,22 @@ export async function leastTime (server, request) {
     least = Math.min(least, (performance.now() - start) * 1000 / REQUESTS)
   }
   return least
+}
+
+/** Sends a request so often, some at once, and waits for the answers. */
+export async function sendMany (server, { request, count }) {
+  const socket = socketOf()
+  for (let sent = 0; sent < count; sent += AT_ONCE) {
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - sent) }, () => send(server, socket, request)))
+  }
+}
+
+/** Sends requests whose answers do not end. */
+export async function openStreams (server, { request, count }) {
+  for (let sent = 0; sent < count; sent += AT_ONCE) {
+    for (let i = sent; i < Math.min(count, sent + AT_ONCE); i++) send(server, socketOf(), request).catch(() => {})
+    await turn()
+  }
 }
 
 function socketOf () {

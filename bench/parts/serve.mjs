@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { aborts, made } from './interpreters.mjs'
-import { leastTime } from './in-process.mjs'
+import { leastTime, openStreams, sendMany } from './in-process.mjs'
 import { profileLayers } from './layers.mjs'
 
 const [kind, folder] = process.argv.slice(2)
@@ -26,6 +26,7 @@ const APPS = {
   'fastify-mcp': async () => (await import('./mcp-apps.mjs')).fastifyMcpApp(),
   'tasks-memory': async () => (await import('./tasks-app.mjs')).tasksApp(':memory:'),
   ...telemetryApps('', async () => (await import('./polyvac-app.mjs')).polyvacApp()),
+  ...telemetryApps('host-', async () => (await import('./host-app.mjs')).hostApp()),
   ...telemetryApps('tasks-', async () => (await import('./tasks-app.mjs')).tasksApp(':memory:')),
   runs: async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db')),
   'runs-few': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 1_000),
@@ -33,6 +34,10 @@ const APPS = {
   'talks-few': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 0, 1_000),
   'talks-many': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 0, 100_000),
   'talks-sent': async () => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db')),
+  'growth-streams': async () => (await import('./growth-apps.mjs')).streamsApp(),
+  'growth-sessions': async () => (await import('./growth-apps.mjs')).toolsApp(1, true),
+  ...ofSizes('growth-tools', async count => (await import('./growth-apps.mjs')).toolsApp(count)),
+  ...ofSizes('growth-talks', async count => (await import('./runs-app.mjs')).runsApp(join(folder, 'runs.db'), 0, count)),
   'talks-few-postgres': async () => (await import('./runs-app.mjs')).runsApp(await emptyDatabase('few'), 0, 1_000),
   'talks-many-postgres': async () => (await import('./runs-app.mjs')).runsApp(await emptyDatabase('many'), 0, 100_000),
   'tasks-file': async () => (await import('./tasks-app.mjs')).tasksApp(join(folder, 'tasks.db'))
@@ -43,6 +48,11 @@ async function emptyDatabase (name) {
   const { query } = await import('../../test/fixtures/postgres-server.mjs')
   await query(process.env.BENCH_DATABASE_URL, `CREATE DATABASE ${name}`)
   return new URL(name, process.env.BENCH_DATABASE_URL).href
+}
+
+/** The same app with more of what it has, by its number. */
+function ofSizes (prefix, make) {
+  return Object.fromEntries([1, 100, 1_000, 10_000, 100_000].map(count => [`${prefix}-${count}`, () => make(count)]))
 }
 
 /** The same app in processes that differ in what they start of OpenTelemetry before it. */
@@ -85,6 +95,8 @@ const answers = {
     const late = ns => Math.max(0, ns / 1e6 - LOOP_MS)
     return { p50: late(loop.percentile(50)), p99: late(loop.percentile(99)), max: late(loop.max) }
   },
+  fill: about => sendMany(app.server, about),
+  open: about => openStreams(app.server, about),
   leastTime: request => leastTime(app.server, request),
   async startProfile () { endProfile = await profileLayers() },
   /** The µs of each layer since `startProfile`. */
