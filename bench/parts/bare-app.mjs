@@ -66,7 +66,6 @@ export async function bareApp () {
   return app
 }
 
-
 function event (data, id = '0-2-123456') {
   return `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`
 }
