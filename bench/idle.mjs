@@ -13,7 +13,10 @@ export const title = 'Idle streams, 2,000 open at once'
 export async function run () {
   const bare = await withServers(['bare'], hold)
   const { each, rss } = await withServers(['polyvac'], hold)
-  return [figure('memory of an idle SSE stream', each / KB, 'kB', { atMost: 40 }, { rss, bareKb: bare.each / KB })]
+  return [
+    figure('memory of an idle SSE stream', each / KB, 'kB', { atMost: 40 }, { rss, bareKb: bare.each / KB }),
+    figure('memory of an idle SSE stream, share of a bare one', each / bare.each * 100, '%', { atMost: 105 })
+  ]
 }
 
 async function hold (server) {

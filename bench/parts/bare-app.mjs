@@ -60,15 +60,23 @@ export async function bareApp () {
     reply.type(type).send(Readable.from(chunks === undefined ? oneAndWait(chunk) : ready(chunk, chunks, end)))
   })
 
-  app.post('/openai/v1/chat/completions', { schema: { body: ChatQuery, response: { 200: ChatResult } } }, async ({ body: { model, messages } }) => ({
-    id: `chatcmpl-${randomUUID()}`,
-    object: 'chat.completion',
-    created: Math.floor(Date.now() / 1_000),
-    model,
-    choices: [{ index: 0, message: { role: 'assistant', content: messages.at(-1).content, refusal: null }, logprobs: null, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 4, completion_tokens: 4, total_tokens: 8, estimated: true },
-    source_documents: []
-  }))
+  app.post('/openai/v1/chat/completions', { schema: { body: ChatQuery, response: { 200: ChatResult } } }, async ({ body: { model, messages, chunks } }, reply) => {
+    if (chunks !== undefined) return await reply.type('text/event-stream').send(Readable.from(ready(CHAT.chunk, chunks, CHAT.end)))
+    return {
+      id: `chatcmpl-${randomUUID()}`,
+      object: 'chat.completion',
+      created: Math.floor(Date.now() / 1_000),
+      model,
+      choices: [{ index: 0, message: { role: 'assistant', content: messages.at(-1).content, refusal: null }, logprobs: null, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 4, completion_tokens: 4, total_tokens: 8, estimated: true },
+      source_documents: []
+    }
+  })
+
+  app.post('/a2a', (request, reply) => {
+    const chunks = Number(request.body.params.message.parts[0].text)
+    reply.type('text/event-stream').send(Readable.from(ready(A2A.chunk, chunks, A2A.end)))
+  })
 
   app.post('/openai/v1/responses', (request, reply) => {
     const { chunks } = request.body
@@ -88,7 +96,25 @@ export async function bareApp () {
   return app
 }
 
-const event = (data, id = '0-2-123456') => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`
+function event (data, id = '0-2-123456') {
+  return `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+/** The frames of chat completions, as Polyvac sends them. */
+const CHAT = {
+  chunk: completion({ index: 0, delta: { content: CHUNK }, logprobs: null, finish_reason: null }),
+  end: completion({ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }) + 'data: [DONE]\n\n'
+}
+
+function completion (choice) {
+  return `data: ${JSON.stringify({ id: `chatcmpl-${'0'.repeat(36)}`, object: 'chat.completion.chunk', created: 1_700_000_000, model: 'counted', choices: [choice] })}\n\n`
+}
+
+/** The events of an A2A task: one for each chunk. Polyvac joins the text of several. */
+const A2A = {
+  chunk: event({ jsonrpc: '2.0', id: 1, result: { artifactUpdate: { taskId: '0'.repeat(36), contextId: '0'.repeat(36), artifact: { artifactId: 'streaming_response', name: 'streaming_response', parts: [{ text: CHUNK }] }, append: true } } }, '12345'),
+  end: event({ jsonrpc: '2.0', id: 1, result: { statusUpdate: { taskId: '0'.repeat(36), contextId: '0'.repeat(36), status: { state: 'TASK_STATE_COMPLETED', timestamp: '2026-01-01T00:00:00.000Z' } } } }, '12346')
+}
 
 /** The frames of the protocols of chats, as Polyvac sends them. */
 const AI_SDK = { delta: event({ type: 'text-delta', id: '0', delta: CHUNK }), end: event({ type: 'finish' }) + 'data: [DONE]\n\n' }

@@ -5,8 +5,9 @@ import { once } from 'node:events'
 const AT = '@'.charCodeAt(0)
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
 
-export const ACCEPT = { text: 'text/plain', sse: 'text/event-stream', ndjson: 'application/x-ndjson' }
+const ACCEPT = { text: 'text/plain', sse: 'text/event-stream', ndjson: 'application/x-ndjson' }
 export const FORMS = Object.keys(ACCEPT)
+export const FORMS_AND_CHAT = [...FORMS, 'chat']
 
 /** The bytes of a POST with a JSON body. */
 export function post (path, body, headers = {}) {
@@ -17,8 +18,9 @@ export function post (path, body, headers = {}) {
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${text}`
 }
 
-/** The bytes of a request for a stream in one of the three forms. */
+/** The bytes of a request for a stream in one of the forms. */
 export function streamRequest (name, form, fields = {}) {
+  if (form === 'chat') return post('/openai/v1/chat/completions', { model: name, messages: [{ role: 'user', content: 'go' }], stream: true, ...fields })
   return post(`/vac/streaming/${name}`, { user_input: 'go', form, ...fields }, { accept: ACCEPT[form] })
 }
 

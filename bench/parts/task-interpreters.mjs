@@ -1,6 +1,6 @@
 // The work of the task scenarios, the same for both servers. The question of a stream is its number of chunks.
 import { setTimeout as delay } from 'node:timers/promises'
-import { END, instant, made } from './interpreters.mjs'
+import { CHUNK, END, instant, made } from './interpreters.mjs'
 
 export const WORD_CHARS = 20
 export const BLOCK_CHARS = 64 * 1024
@@ -22,6 +22,12 @@ export const atOnce = { now: 0, most: 0 }
 /** Ready-made words. */
 async function * words (question) {
   for (let i = 0; i < Number(question); i++) yield word(i)
+  return END
+}
+
+/** Ready-made chunks of 100 bytes. */
+async function * chunks (question) {
+  for (let i = 0; i < Number(question); i++) yield CHUNK
   return END
 }
 
@@ -48,4 +54,4 @@ async function * ticking (question) {
   return END
 }
 
-export const interpreters = { instant, words, flood, ticking }
+export const interpreters = { instant, words, chunks, flood, ticking }

@@ -1,5 +1,5 @@
 // For protocols over VACs, such as those of @polyvac/vac: every export here is public and follows semantic versioning.
-export { eventText, joinTexts, jsonText, type Text } from './http/send-stream.js'
+export { eventText, joinTexts, jsonString, jsonText, type Text } from './http/stream-text.js'
 export { escapeHtml } from './http/escape-html.js'
 export { InvalidRequestError, NOT_BLANK, type RequestProblem } from './http/validation.js'
 export type { Failure } from './http/error-body.js'

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { equal, ok } from 'node:assert'
 import { createVacs, isAnswer, type Answer, type Chunk, type Interpreter, type Progress, type VacsOptions } from '../src/index.js'
 import { searchMemory } from '../src/plugin.js'
-import { commentText, jsonText } from '../src/http/send-stream.js'
+import { commentText, jsonString, jsonText } from '../src/http/stream-text.js'
 
 const vacOf = (streamInterpreter: Interpreter, more: Partial<VacsOptions> = {}) => createVacs({ vacs: ['docs'], streamInterpreter, ...more }).get('docs')
 
@@ -109,6 +109,15 @@ test('nothing is an empty chunk, from a generator and by callback', async t => {
   t.strictSame([texts, answer.answer], [['a', 'b', 'c'], 'abc'])
   t.equal((await vac.ask({ question: 'q' })).answer, 'abc')
   await t.rejects(vacOf(function * () { yield undefined as never }).ask({ question: 'q' }), { code: 'VAC_INVALID_RESULT', message: /no answer at all/ })
+})
+
+test('the JSON of a text is that of JSON.stringify', t => {
+  for (let unit = 0; unit <= 0xffff; unit++) {
+    const text = `a${String.fromCharCode(unit)}b`
+    if (jsonString(text) !== JSON.stringify(text)) t.fail(`U+${unit.toString(16)}`)
+  }
+  for (const text of ['', 'a', '"', '\ud83d\ude00', '\ude00\ud83d', 'a\n']) t.equal(jsonString(text), JSON.stringify(text))
+  t.end()
 })
 
 test('a comment of an event stream is one line, whatever its text', t => {

@@ -148,6 +148,24 @@ test('a slow reader slows the interpreter down, and gets every byte once', async
   }
 })
 
+test('a slow reader gets what comes piece by piece while it reads nothing', async t => {
+  for (const accept of FORMS) {
+    let made = 0
+    const app = await makeApp(async function * () {
+      for (; made < 2_000; made++) {
+        await new Promise(setImmediate)
+        yield 'x'.repeat(10_000)
+      }
+      return { answer: 'done' }
+    }, { plugin: { stallMs: 15_000 } })
+    t.teardown(() => app.close())
+    const { response } = await open(app, '/vac/streaming/docs', { user_input: 'x', stream_only: true }, { accept })
+    const stream = (await response).pause()
+    await untilConstant(() => made)
+    t.equal((await text(stream)).match(/x{10000}/g)?.length, 2_000, accept)
+  }
+})
+
 test('text is complete and not duplicated, with any characters', async t => {
   let pieces: string[] = []
   const app = await makeApp(async function * () { yield * pieces; return { answer: pieces.join('') } })

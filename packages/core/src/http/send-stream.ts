@@ -2,18 +2,11 @@ import { fastifySSE } from '@fastify/sse'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { isDestroyed, needsDrain } from './client-disconnect.js'
-import { countChars, isLargeJson, jsonPieces } from '../limits/json-pieces.js'
 import { OpenStreams } from './open-streams.js'
+import { commentText, type Text, type TextPieces } from './stream-text.js'
+import { readEach } from '../interpreter/read-each.js'
 import { yieldToEventLoop } from '../basics/turns.js'
 import type { AbortSignalLike } from '../basics/light-abort.js'
-
-/** Text, or its pieces where it is large: each of them is made and written in a turn of the event loop. */
-export type Text = string | TextPieces
-
-export interface TextPieces extends Iterable<string> {
-  /** About the characters of all pieces: what they are made of is held meanwhile. */
-  readonly length: number
-}
 
 /** How the items of a stream become text. */
 export interface Encoding<T> {
@@ -72,40 +65,6 @@ export function ownTime (app: FastifyInstance): { handlerTimeout?: number } {
 export async function registerStreams (app: FastifyInstance): Promise<void> {
   app.addHook('onRoute', route => { if (route.sse === streamRoute.sse) Object.assign(route, ownTime(app)) })
   if (!app.hasPlugin('@fastify/sse')) await app.register(fastifySSE)
-}
-
-/**
- * One server-sent event as text. `data` is sent as JSON; a string, such as `[DONE]`, is sent unchanged.
- * Format: WHATWG HTML, section 9.2. A line break in `id` or `event` would forge fields and becomes a space.
- */
-export function eventText ({ id, event, data }: { id?: string, event?: string, data: unknown }): string {
-  const text = typeof data === 'string' ? data : JSON.stringify(data)
-  return `${id === undefined ? '' : `id: ${oneLine(id)}\n`}${event === undefined ? '' : `event: ${oneLine(event)}\n`}data: ${text}\n\n`
-}
-
-/**
- * A comment of an event stream, which readers skip. It is a line without a blank one after it: httpx-sse and openai-go
- * dispatch an event without data at a blank line, and their callers then parse an empty text.
- */
-export function commentText (text: string): string {
-  return `: ${oneLine(text)}\n`
-}
-
-/** The JSON of a value with what stands before and after it, in pieces where it is large. */
-export function jsonText (before: string, value: unknown, after: string): Text {
-  if (!isLargeJson(value)) return `${before}${JSON.stringify(value)}${after}`
-  return pieces(countChars(value), [before], jsonPieces(value), [after])
-}
-
-/** Texts in a row. */
-export function joinTexts (texts: readonly Text[]): Text {
-  if (texts.every(text => typeof text === 'string')) return texts.join('')
-  const length = texts.reduce((sum, text) => sum + text.length, 0)
-  return pieces(length, ...texts.map(text => typeof text === 'string' ? [text] : text))
-}
-
-function pieces (length: number, ...parts: Array<Iterable<string>>): TextPieces {
-  return { length, * [Symbol.iterator] () { for (const part of parts) yield * part } }
 }
 
 const KEEP_ALIVE = commentText('keep-alive')
@@ -219,35 +178,42 @@ async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }
   OpenStreams.count++
   const flush = (): void => {
     scheduled = false
-    if (batch === '' || sink.gone()) return
+    if (batch === '' || room !== undefined || sink.gone()) return
     const text = batch
     batch = ''
     room = sink.write(text)
   }
-  try {
-    for await (const item of items) {
-      const text = encode(item)
-      if (typeof text === 'string') batch += text
-      else {
-        for (const piece of text) {
-          await yieldToEventLoop()
-          batch += piece
-          flush()
-          await room
-          if (sink.gone()) return
-        }
-      }
-      if (batch.length >= BATCH_CHARS) flush()
-      else if (!scheduled && batch !== '') {
-        scheduled = true
-        process.nextTick(flush)
-      }
-      if (room !== undefined) {
-        await room
-        room = undefined
-      }
-      if (sink.gone()) return
+  /** Whether the reader still is there, once there is room. */
+  const untilRoom = async (): Promise<boolean> => {
+    while (room !== undefined) {
+      await room
+      room = undefined
+      flush()
     }
+    return !sink.gone()
+  }
+  const takePieces = async (pieces: TextPieces): Promise<boolean> => {
+    for (const piece of pieces) {
+      await yieldToEventLoop()
+      batch += piece
+      flush()
+      if (!await untilRoom()) return false
+    }
+    return true
+  }
+  const take = (item: T): boolean | Promise<boolean> => {
+    const text = encode(item)
+    if (typeof text !== 'string') return takePieces(text)
+    batch += text
+    if (batch.length >= BATCH_CHARS) flush()
+    else if (!scheduled && batch !== '') {
+      scheduled = true
+      process.nextTick(flush)
+    }
+    return room === undefined ? !sink.gone() : untilRoom()
+  }
+  try {
+    await readEach(items, take)
     batch += end
   } catch (err) {
     if (sink.gone()) return
@@ -257,7 +223,7 @@ async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }
     OpenStreams.count--
   }
   flush()
-  await room
+  await untilRoom()
 }
 
 /** Waits for the event of `listen`, or for the reader to disconnect; after `stallMs` it disconnects the reader. */
@@ -281,8 +247,4 @@ function waitFor ({ raw }: FastifyReply, { signal, stallMs = MAX_STALL_MS }: Enc
     signal.addEventListener('abort', leave)
     leave()
   })
-}
-
-function oneLine (value: string): string {
-  return value.replace(/[\r\n\0]+/g, ' ')
 }

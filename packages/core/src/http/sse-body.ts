@@ -4,7 +4,8 @@ import type { FastifyReply } from 'fastify'
 import { ownerOf } from '../access/authentication.js'
 import type { Bytes } from '../limits/json-pieces.js'
 import { memoryBudget, type HeldBytes } from '../limits/memory-budget.js'
-import { commentText, MAX_STALL_MS } from './send-stream.js'
+import { MAX_STALL_MS } from './send-stream.js'
+import { commentText } from './stream-text.js'
 
 /** Longest silence of a stream in ms; then a comment goes out, so that proxies do not close the connection. */
 export const KEEP_ALIVE_MS = 15_000

@@ -55,6 +55,9 @@ export interface RunPlaces {
   leave (owner: string | undefined): void
 }
 
+/** Takes an item; whether its reader wants the next one, as a promise where it has to wait until then. */
+export type Take<T> = (item: T) => boolean | Promise<boolean>
+
 type Item = IteratorResult<Chunk, undefined>
 type Pulled = { readonly result: IteratorResult<unknown> } | { readonly err: unknown }
 
@@ -69,6 +72,8 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #state: 'new' | 'running' | 'over' = 'new'
   /** Whether the caller wants only the Answer. */
   #whole = false
+  /** Whether the reader takes an item without a promise and wants the next one. */
+  #take: ((item: Item) => boolean) | undefined
   #source: Source | undefined
   #onAbort: (() => void) | undefined
   #deadline: Deadline | undefined
@@ -118,8 +123,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
 
   next (): Promise<Item> {
     if (this.#state === 'new') this.#begin()
-    if (this.#last !== undefined && this.#rest === '') return Promise.resolve(this.#end(this.#last))
-    if (this.#state === 'over' && this.#failure === undefined) return Promise.resolve(DONE)
+    if (this.#state === 'over' && this.#failure === undefined && this.#last === undefined) return Promise.resolve(DONE)
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -131,6 +135,25 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     if (this.#state !== 'over') this.#abort(new CallAbortedError('the reader left'))
     this.#failure = undefined
     return Promise.resolve(DONE)
+  }
+
+  /** Gives the items to `take` in their order; see `readEach`. */
+  async each (take: Take<Chunk>): Promise<void> {
+    let taken: ReturnType<Take<Chunk>> = true
+    this.#take = ({ done, value }) => {
+      if (done === true) return false
+      try {
+        taken = take(value)
+      } catch (err) {
+        taken = Promise.reject(err)
+      }
+      return taken === true && this.#state !== 'over'
+    }
+    try {
+      for (;;) if ((await this.next()).done === true || !await taken) return
+    } finally {
+      void this.return()
+    }
   }
 
   /** Returns only the Answer: it takes the chunks here, without a promise for each. */
@@ -276,6 +299,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #feed (): void {
     while (this.#resolve !== undefined) {
       if (++this.#count % CLOCK_EVERY === 0 && performance.now() - this.#burstStart > MAX_BURST_MS) return this.#breathe()
+      if (this.#last !== undefined && this.#rest === '') return this.#settle(this.#end(this.#last))
       if (this.#failure !== undefined) return this.#fail(this.#failure.err)
       if (this.#rest !== '') return this.#sendPiece()
       const token = this.#pushed?.take(this.#mark)
@@ -401,10 +425,12 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       const [piece, rest] = cutText(this.#rest)
       this.#rest = rest
       this.#settle({ done: false, value: piece })
+      this.#feed()
     })
   }
 
   #settle (item: Item): void {
+    if (this.#take?.(item) === true) return
     const resolve = this.#resolve!
     this.#resolve = this.#reject = undefined
     resolve(item)

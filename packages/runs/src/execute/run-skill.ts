@@ -29,7 +29,7 @@ async function askOnce (run: Run, options: SkillOptions): Promise<string> {
   const onStep = (step: Step): void => {
     turn.add(step)
     // a failure to write comes again with the end of the task
-    writer?.write(step).catch(() => {})
+    writer?.write(step)?.catch(() => {})
   }
   const answer = turn.withHistory(record.answered(await skill.vac.ask(call.steps === undefined ? call : { ...call, onStep })))
   await writer?.flush()

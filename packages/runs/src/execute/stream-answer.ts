@@ -1,5 +1,5 @@
-import { isAnswer, isStep, type Answer, type Progress, type Step } from '@polyvac/core'
-import { beginning, joinSteps, type PlacedCall } from '@polyvac/core/plugin'
+import { isAnswer, isStep, type Answer, type Chunk, type Progress, type Step } from '@polyvac/core'
+import { beginning, joinSteps, readEach, type PlacedCall } from '@polyvac/core/plugin'
 import { deltaWriter, stepWriter, type DeltaWriter, type StepWriter, type TaskContext } from '@polyvac/tasks'
 import { ProgressWriter } from './progress-writer.js'
 import type { Run } from './run.js'
@@ -17,20 +17,30 @@ export async function streamAnswer (run: Run, call: PlacedCall, end: EndAnswer):
   const streamed: PlacedCall = { ...call, streamedOnly: true }
   const writer = new AnswerWriter(context, task.progress)
   try {
-    for await (const chunk of skill.vac.stream(streamed)) {
-      record.chunk(chunk)
-      if (typeof chunk !== 'string' && isAnswer(chunk)) return await end(turn.withHistory(chunk), writer)
-      if (typeof chunk !== 'string' && isStep(chunk)) {
-        turn.add(chunk)
-        if (shownSteps(task) === undefined) continue
-      }
-      if (typeof chunk === 'string') turn.say(chunk)
-      await writer.write(chunk)
-    }
-    return 'ended'
+    const answer = await writeStream(skill.vac.stream(streamed), writer, { record, turn, showsSteps: shownSteps(task) !== undefined })
+    return answer === undefined ? 'ended' : await end(turn.withHistory(answer), writer)
   } finally {
     writer.end()
   }
+}
+
+/** Writes what comes before the Answer, and resolves to that. */
+export async function writeStream (chunks: AsyncIterable<Chunk>, writer: AnswerWriter,
+  { record, turn, showsSteps }: Pick<Run, 'record' | 'turn'> & { readonly showsSteps: boolean }): Promise<Answer | undefined> {
+  let answer = undefined as Answer | undefined
+  await readEach(chunks, chunk => {
+    record.chunk(chunk)
+    if (typeof chunk === 'string') turn.say(chunk)
+    else if (isAnswer(chunk)) {
+      answer = chunk
+      return false
+    } else if (isStep(chunk)) {
+      turn.add(chunk)
+      if (!showsSteps) return true
+    }
+    return writer.write(chunk)?.then(() => true) ?? true
+  })
+  return answer
 }
 
 /** Writes what an answer streams into the log of its task: text, steps, and progress that only grows. */
@@ -52,8 +62,8 @@ export class AnswerWriter {
     this.#reached = reached
   }
 
-  /** Writes a chunk. Await it (back-pressure). */
-  write (chunk: string | Progress | Step): Promise<void> {
+  /** Writes a chunk. Await it (back-pressure). Undefined where there is nothing to wait for. */
+  write (chunk: string | Progress | Step): Promise<void> | undefined {
     if (typeof chunk === 'string') {
       this.chars += chunk.length
       return this.add(chunk)
@@ -63,13 +73,13 @@ export class AnswerWriter {
       return this.#steps.write(chunk)
     }
     const { progress, message } = chunk
-    if (progress <= this.#reached && message === undefined) return Promise.resolve()
+    if (progress <= this.#reached && message === undefined) return undefined
     this.#reached = Math.min(1, Math.max(this.#reached, progress))
     return this.#reports.write({ progress: this.#reached, progressMessage: message && beginning(message, MAX_PROGRESS_CHARS) })
   }
 
   /** Adds text that the interpreter has not streamed. */
-  add (text: string): Promise<void> {
+  add (text: string): Promise<void> | undefined {
     return this.#steps?.isWaiting === true ? this.#steps.flush().then(() => this.#text.write(text)) : this.#text.write(text)
   }
 

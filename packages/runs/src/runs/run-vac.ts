@@ -1,10 +1,10 @@
-import { isAnswer, isStep, type Answer, type Authenticate, type ChatTurn, type Conversations, type Log, type Principal } from '@polyvac/core'
+import { type Answer, type Authenticate, type ChatTurn, type Conversations, type Log, type Principal } from '@polyvac/core'
 import {
   askedBack, BoundLog, CallRecord, callerOfFields, currentCaller, failureOf, isLargeJson, releaseContext, traceTask, UnauthenticatedError, usageOf, VacInvalidResultError, vacOfSkill,
   vacsFor, withRunMemory, withRunTurn, withStored, yieldToEventLoop, type ExposedVacs, type PlacedCall
 } from '@polyvac/core/plugin'
 import { isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type TaskStore } from '@polyvac/tasks'
-import { AnswerWriter } from '../execute/stream-answer.js'
+import { AnswerWriter, writeStream } from '../execute/stream-answer.js'
 import { taskMemory } from '../execute/task-memory.js'
 import { toTurn } from '../conversation/earlier-turns.js'
 import { contextOf } from '../conversation/messages.js'
@@ -90,26 +90,18 @@ async function answerOf (task: TaskRecord, context: TaskContext, { options, vac:
     onStep: step => {
       turn.add(step)
       // a failure to write comes again with the end
-      if (steps !== undefined) writer.write(step).catch(() => {})
+      if (steps !== undefined) writer.write(step)?.catch(() => {})
     }
   }
   try {
     if (isWhole && vac.asksOnce !== false) {
-      const answer = record.answered(await vac.ask({ ...call, onProgress: progress => { writer.write(progress).catch(() => {}) } }))
+      const answer = record.answered(await vac.ask({ ...call, onProgress: progress => { writer.write(progress)?.catch(() => {}) } }))
       await writer.write(answer.answer)
       return turn.withHistory(answer)
     }
-    for await (const chunk of vac.stream(call)) {
-      record.chunk(chunk)
-      if (typeof chunk !== 'string' && isAnswer(chunk)) return turn.withHistory(chunk)
-      if (typeof chunk !== 'string' && isStep(chunk)) {
-        turn.add(chunk)
-        if (steps === undefined) continue
-      }
-      if (typeof chunk === 'string') turn.say(chunk)
-      await writer.write(chunk)
-    }
-    throw new VacInvalidResultError(JSON.stringify(name), 'no answer at all')
+    const answer = await writeStream(vac.stream(call), writer, { record, turn, showsSteps: steps !== undefined })
+    if (answer === undefined) throw new VacInvalidResultError(JSON.stringify(name), 'no answer at all')
+    return turn.withHistory(answer)
   } finally {
     if (!context.stop.aborted) await writer.flush()
     writer.end()

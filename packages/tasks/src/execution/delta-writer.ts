@@ -10,8 +10,11 @@ export interface DeltaWriterOptions {
 }
 
 export interface DeltaWriter {
-  /** Adds text. Await it: when much text waits, it resolves once that is durable (back-pressure). Rejects as `emit`. */
-  write (text: string): Promise<void>
+  /**
+   * Adds text. Await it: when much text waits, it resolves once that is durable (back-pressure), and is undefined
+   * otherwise. Rejects as `emit`.
+   */
+  write (text: string): Promise<void> | undefined
   /** Writes the waiting text. Call it before you emit the end. */
   flush (): Promise<void>
 }
@@ -48,6 +51,7 @@ export function deltaWriter (context: Pick<TaskContext, 'emit'>, options?: Delta
   const limits = options === undefined ? DEFAULTS : readNumbers(DELTA_NUMBERS, options)
   let waiting = ''
   let chars = 0
+  let bounds = patience(chars, limits)
   let timer: NodeJS.Timeout | undefined
   let written: Promise<unknown> = Promise.resolve()
   let failure: { error: unknown } | undefined
@@ -59,28 +63,34 @@ export function deltaWriter (context: Pick<TaskContext, 'emit'>, options?: Delta
       const delta = waiting
       waiting = ''
       chars += delta.length
+      bounds = patience(chars, limits)
       written = context.emit({ delta }).catch((error: unknown) => { failure ??= { error } })
     }
     await written
     if (failure !== undefined) throw failure.error
   }
 
-  return {
-    flush,
-    async write (text) {
-      if (failure !== undefined) throw failure.error
-      let rest = text
-      while (rest.length > MAX_DELTA_CHARS) {
-        const piece = beginning(rest, MAX_DELTA_CHARS)
-        rest = rest.slice(piece.length)
-        waiting += piece
-        await flush()
-      }
-      waiting += rest
-      const bounds = patience(chars, limits)
-      if (waiting.length >= bounds.chars) await flush()
-      // a failure is kept for the next write
-      else timer ??= setTimeout(() => { flush().catch(() => {}) }, bounds.ms)
+  async function writeLarge (text: string): Promise<void> {
+    let rest = text
+    while (rest.length > MAX_DELTA_CHARS) {
+      const piece = beginning(rest, MAX_DELTA_CHARS)
+      rest = rest.slice(piece.length)
+      waiting += piece
+      await flush()
     }
+    await write(rest)
   }
+
+  // no promise for each piece of a fast stream
+  function write (text: string): Promise<void> | undefined {
+    if (failure !== undefined) return Promise.reject(failure.error)
+    if (text.length > MAX_DELTA_CHARS) return writeLarge(text)
+    waiting += text
+    if (waiting.length >= bounds.chars) return flush()
+    // a failure is kept for the next write
+    timer ??= setTimeout(() => { flush().catch(() => {}) }, bounds.ms)
+    return undefined
+  }
+
+  return { flush, write }
 }

@@ -10,8 +10,9 @@ import type { TaskHandler } from '../contract/task-store.js'
 import { areLargeUpdates, prepareLargeUpdatesUpdates, prepareUpdates, type PreparedUpdates } from '../log/task-updates.js'
 import { yieldToEventLoop } from '../basics/turn-time.js'
 
-/** A snapshot is written when the later events are as large as the last one: snapshots cost at most twice the log. */
+/** A snapshot is written when the later events are four times as large as the last one: a quarter of the log more. */
 const MIN_SNAPSHOT_CHARS = 64 * 1024
+const SNAPSHOT_RATIO = 4
 /** The cost of reading an event besides its characters, in characters. */
 const EVENT_WEIGHT = 100
 /** Time besides `graceMs` for the end of a handler to be written at `stop`. */
@@ -151,7 +152,7 @@ export class Executor<Fence extends AttemptFence> {
     const { fold, fence } = running
     const snapshot = fold.snapshot()
     running.unsaved = 0
-    running.saveAt = snapshot === undefined ? Infinity : Math.max(MIN_SNAPSHOT_CHARS, snapshot.length)
+    running.saveAt = snapshot === undefined ? Infinity : Math.max(MIN_SNAPSHOT_CHARS, SNAPSHOT_RATIO * snapshot.length)
     if (snapshot === undefined) return
     this.#store.saveSnapshot(fence, fold.seq, snapshot)
       // without it, only reading gets slower

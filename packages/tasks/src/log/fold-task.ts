@@ -79,7 +79,8 @@ export class TaskFold {
     }
     if (delta !== undefined) {
       now.partial ??= { text: '', timestamp: at }
-      if (now.partial.text.length <= MAX_PARTIAL_CHARS) now.partial.text = (now.partial.text + delta).slice(0, MAX_PARTIAL_CHARS + 1)
+      // a part of the whole text would be a copy of it
+      if (now.partial.text.length <= MAX_PARTIAL_CHARS) now.partial.text += delta.slice(0, MAX_PARTIAL_CHARS + 1 - now.partial.text.length)
     }
     if (message !== undefined) {
       this.#closeMessage()

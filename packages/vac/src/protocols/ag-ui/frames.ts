@@ -1,5 +1,5 @@
 import type { Chunk } from '@polyvac/core'
-import { joinTexts, jsonText, type Failure, type Text } from '@polyvac/core/protocol'
+import { joinTexts, jsonString, jsonText, type Failure, type Text } from '@polyvac/core/protocol'
 import { failureText } from '../../chat/failure-text.js'
 import { FrameCursor, type FramePlace } from '../../chat/frame-cursor.js'
 import { EVENT_STREAM, type Restart, type StreamFormat } from '../../protocol.js'
@@ -96,7 +96,7 @@ export class AnswerFrames {
     if (this.#opening !== undefined || delta === '') return undefined
     const message = this.#events.goOn(delta)
     if (message === undefined) return undefined
-    return this.#cursor.delta(delta, (rest, id) => `id: ${id}\ndata: {"type":"TEXT_MESSAGE_CONTENT","messageId":"${message}","delta":${JSON.stringify(rest)}}\n\n`)
+    return this.#cursor.delta(delta, (rest, id) => `id: ${id}\ndata: {"type":"TEXT_MESSAGE_CONTENT","messageId":"${message}","delta":${jsonString(rest)}}\n\n`)
   }
 
   #add (events: readonly AgUiEvent[]): Text {

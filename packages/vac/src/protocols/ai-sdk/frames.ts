@@ -1,5 +1,5 @@
 import type { Answer, Chunk, SourceDocument } from '@polyvac/core'
-import { askedBack, encodeChunk, eventText, isRecord, joinTexts, jsonText, usageOf, type ByKind, type Failure, type Text } from '@polyvac/core/protocol'
+import { askedBack, encodeChunk, eventText, isRecord, joinTexts, jsonString, jsonText, usageOf, type ByKind, type Failure, type Text } from '@polyvac/core/protocol'
 import { AnswerText } from '../../chat/answer-text.js'
 import { failureText } from '../../chat/failure-text.js'
 import { FrameCursor } from '../../chat/frame-cursor.js'
@@ -161,7 +161,7 @@ export class MessageWriter {
     if (kind === 'text') this.#text.add(text)
     const { id } = this.#part!
     this.count++
-    const delta = this.#cursor.delta(text, (rest, frame) => `${this.#idLine(frame)}data: {"type":"${kind}-delta","id":"${id}","delta":${JSON.stringify(rest)}}\n\n`)
+    const delta = this.#cursor.delta(text, (rest, frame) => `${this.#idLine(frame)}data: {"type":"${kind}-delta","id":"${id}","delta":${jsonString(rest)}}\n\n`)
     return begun === '' ? delta : joinTexts([begun, delta])
   }
 

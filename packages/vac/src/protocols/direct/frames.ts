@@ -1,5 +1,5 @@
 import { isStep, type Chunk, type Step } from '@polyvac/core'
-import { encodeChunk, eventText, joinTexts, jsonText, type ByKind, type Failure, type Text } from '@polyvac/core/protocol'
+import { encodeChunk, eventText, joinTexts, jsonString, jsonText, type ByKind, type Failure, type Text } from '@polyvac/core/protocol'
 import { EVENT_STREAM, type StreamFormat } from '../../protocol.js'
 
 const DONE = eventText({ data: '[DONE]' })
@@ -24,7 +24,7 @@ function forSteps (encode: (step: Step) => Text): Omit<ByKind<Text>, 'text' | 'p
 
 // a named event does not reach the onmessage handler of clients that expect chunks
 const EVENTS: ByKind<Text> = {
-  text: chunk => `data: {"chunk":${JSON.stringify(chunk)}}\n\n`,
+  text: chunk => `data: {"chunk":${jsonString(chunk)}}\n\n`,
   progress: chunk => eventText({ event: 'progress', data: chunk }),
   answer: chunk => jsonText('data: ', chunk, '\n\n'),
   ...forSteps(step => jsonText('event: step\ndata: ', step, '\n\n'))
@@ -39,7 +39,7 @@ function toErrorEvent ({ body }: Failure): string {
 }
 
 const LINES: ByKind<Text> = {
-  text: chunk => `{"chunk":${JSON.stringify(chunk)}}\n`,
+  text: chunk => `{"chunk":${jsonString(chunk)}}\n`,
   progress: chunk => jsonText('', chunk, '\n'),
   answer: chunk => jsonText('', chunk, '\n'),
   ...forSteps(step => jsonText('', { step }, '\n'))

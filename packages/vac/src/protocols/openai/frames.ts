@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { normaliseHistory, type Answer, type ChatTurn, type Chunk, type Run, type Step } from '@polyvac/core'
-import { contentText, encodeChunk, eventText, InvalidRequestError, isRole, takeSteps, usageOf, type ByKind, type Failure } from '@polyvac/core/protocol'
+import { contentText, encodeChunk, eventText, InvalidRequestError, isRole, jsonString, takeSteps, usageOf, type ByKind, type Failure } from '@polyvac/core/protocol'
 import { checkParameters } from './parameters.js'
 import type { Citation } from '../../protocol.js'
 import type { Annotation, ChatCompletion, ChatCompletionRequest, OpenAiError, ToolCall, Usage } from './schemas.js'
@@ -111,7 +111,7 @@ export class Completion {
         units += chunk.length
         const opening = first()
         around ??= this.#aroundText()
-        return `${opening}${around[0]}${JSON.stringify(chunk)}${around[1]}`
+        return `${opening}${around[0]}${jsonString(chunk)}${around[1]}`
       },
       reasoning: ({ reasoning }) => this.question.steps ? first() + this.#chunk({ reasoning_content: reasoning }) : '',
       progress: nothing,

@@ -1,5 +1,5 @@
 import type { Answer, Chunk } from '@polyvac/core'
-import { askedBack, encodeChunk, eventText, joinTexts, jsonText, type ByKind, type Failure, type Text } from '@polyvac/core/protocol'
+import { askedBack, encodeChunk, eventText, joinTexts, jsonString, jsonText, type ByKind, type Failure, type Text } from '@polyvac/core/protocol'
 import type { Restart } from '../../protocol.js'
 import { toolCallsOf } from '../../openai/tool-calls.js'
 import { toResponseError } from './errors.js'
@@ -134,7 +134,7 @@ export class ResponseWriter {
     this.#chars += text.length
     const number = this.#number++
     if (number <= this.#after) return begun
-    return `${begun}event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":${number}${message.before}${JSON.stringify(text)},"logprobs":[]}\n\n`
+    return `${begun}event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":${number}${message.before}${jsonString(text)},"logprobs":[]}\n\n`
   }
 
   #beginMessage (): string {
