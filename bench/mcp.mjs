@@ -35,14 +35,19 @@ export async function run () {
     ...peers.map(peer => ({ ...peer, way: 'session' }))
   ]), ['supergateway', 'mcp-proxy']))
   const { 'mcp-bare': bare, 'mcp-sdk': sdk, 'fastify-mcp': other } = inProcess
-  const share = kind => median(ratiosOf(inProcess[kind], bare)) * 100
   const shown = kind => ({ ...summary(inProcess[kind]), rss: inProcess[kind].rss })
+  // of CPU time: rates depend on the load generator, which works as long for each of them
+  const share = (kind, name) => {
+    const ratios = inProcess[kind].cpus.map((us, i) => bare.cpus[i] / us)
+    const rate = median(ratiosOf(inProcess[kind], bare)) * 100
+    return figure(`CPU time of a bare Fastify route, share of that of a call ${name}`, median(ratios) * 100, '%', { atLeast: 85 }, { ...shown(kind), rate, bare: shown('mcp-bare') })
+  }
   const peers = Object.fromEntries(['mcp-sdk', 'fastify-mcp'].map(kind => [kind, shown(kind)]))
   const gateways = Object.fromEntries(Object.entries(before).map(([kind, taken]) => [kind, summary(taken)]))
   return [
-    figure('calls/s with a session (2025-06-18), share of a bare Fastify route', share('session'), '%', { atLeast: 60 }, { ...shown('session'), bare: shown('mcp-bare') }),
-    figure('calls/s without sessions (2025-06-18), share of a bare Fastify route', share('stateless'), '%', { atLeast: 60 }, shown('stateless')),
-    figure('calls/s of 2026-07-28, share of a bare Fastify route', share('modern'), '%', { atLeast: 60 }, shown('modern')),
+    share('session', 'with a session (2025-06-18)'),
+    share('stateless', 'without sessions (2025-06-18)'),
+    share('modern', 'of 2026-07-28'),
     figure('CPU time of a call with a session, multiple of a bare Fastify route', shown('session').cpuUs / shown('mcp-bare').cpuUs, '×', { atMost: 1.67 }, { cpuUs: shown('session').cpuUs }),
     figure('CPU time of a call of 2026-07-28, multiple of a bare Fastify route', shown('modern').cpuUs / shown('mcp-bare').cpuUs, '×', { atMost: 1.67 }, { cpuUs: shown('modern').cpuUs }),
     figure('calls/s with a session, multiple of fastify-mcp', median(ratiosOf(inProcess.session, other)), '×', { atLeast: 1.7 }, { peers }),

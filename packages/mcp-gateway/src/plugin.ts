@@ -118,9 +118,12 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   app.post('/mcp/call', {
     bodyLimit,
     ...ownTime(host),
-    preValidation: leaveOutNulls,
+    preValidation (request, _reply, done) {
+      leaveOutNulls(request)
+      done()
+    },
     schema: { operationId: 'callMcpTool', summary: 'Call a tool', tags, body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
-  }, async (request, reply) => await answer(request, reply, request.body) as never)
+  }, (request, reply) => answer(request, reply, request.body) as never)
 
   app.post('/mcp/tools/:server_name/:tool_name', {
     bodyLimit,
@@ -139,17 +142,17 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
     try {
       const principal = principalOf(request)
       const { server, tool, _meta: meta } = body
-      await checkTool(gateway, principal, server, tool)
-      const callTool = async (listeners?: CallListeners): Promise<Outcome> => await recordCall({ server, tool, principal, protocol: 'mcp-gateway' }, request.log,
-        async () => await interactive.call(body, principal, call, { ...listeners, meta }),
-        outcome => 'status' in outcome ? 'input-required' : outcomeOfTool(outcome.result))
+      const checking = checkTool(gateway, principal, server, tool)
+      if (checking !== undefined) await checking
+      const callTool = (listeners: CallListeners): Promise<Outcome> => recordCall({ server, tool, principal, protocol: 'mcp-gateway' }, request.log,
+        () => interactive.call(body, principal, call, listeners), outcomeOf)
       if (!wantsEvents(request.headers.accept)) {
-        const outcome = await callTool()
+        const outcome = await callTool({ meta })
         if ('status' in outcome) reply.code(202)
         return outcome
       }
       return await sendCallEvents(reply, async onProgress => {
-        const outcome = await callTool({ onProgress })
+        const outcome = await callTool({ onProgress, meta })
         return { event: 'status' in outcome ? outcome.status : 'result', data: outcome }
       }, err => ({ event: 'error', data: failures.of(err, request).body }))
     } finally {
@@ -181,7 +184,10 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
 
   app.post('/mcp/resources/read', {
     bodyLimit,
-    preValidation: leaveOutNulls,
+    preValidation (request, _reply, done) {
+      leaveOutNulls(request)
+      done()
+    },
     schema: { operationId: 'readMcpResource', summary: 'Read a resource', tags, body: ReadBody, response: { 200: ReadResult, ...errors } }
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
@@ -197,10 +203,11 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
 
   app.post('/mcp/prompts/get', {
     bodyLimit,
-    preValidation: async request => {
-      await leaveOutNulls(request)
+    preValidation (request, _reply, done) {
+      leaveOutNulls(request)
       const body = request.body as { arguments?: unknown } | undefined
       if (isRecord(body?.arguments)) body.arguments = withoutNulls(body.arguments)
+      done()
     },
     schema: { operationId: 'getMcpPrompt', summary: 'Fill in a prompt', tags, body: PromptBody, response: { 200: PromptResult, ...errors } }
   }, async (request, reply) => {
@@ -242,12 +249,16 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
 }
 
 /** Clients send null for what they leave out. Arguments of tools are fitted to the schema of the tool. */
-async function leaveOutNulls (request: FastifyRequest): Promise<void> {
+function leaveOutNulls (request: FastifyRequest): void {
   if (isRecord(request.body)) request.body = withoutNulls(request.body)
 }
 
 function withoutNulls (members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.values(members).includes(null) ? Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) : members
+}
+
+function outcomeOf (outcome: Outcome): string {
+  return 'status' in outcome ? 'input-required' : outcomeOfTool(outcome.result)
 }
 
 /** Whether a caller prefers events; one that accepts any type gets JSON. */

@@ -18,6 +18,7 @@ export async function entriesFor (servers: Servers, kind: ListKind, principal: P
 
 /** The server, if the caller may use some of it. @throws MCP_SERVER_NOT_FOUND, the same for one that does not exist */
 export function serverFor (servers: Servers, principal: Principal | undefined, server: string): Upstream {
+  if (mayUseAll(principal)) return servers.get(server)
   const names = servers.names.filter(name => mayUse(principal, { someOf: name }))
   if (names.includes(server)) return servers.get(server)
   if (servers.names.includes(server)) refuse(servers, principal, `server:${server}`)
@@ -27,11 +28,15 @@ export function serverFor (servers: Servers, principal: Principal | undefined, s
 /**
  * Checks that a caller may use a tool. A caller with scopes for single tools gets the same answer for the others as for
  * a tool that does not exist.
+ * @returns undefined for a caller who may use the whole server
  * @throws MCP_SERVER_NOT_FOUND, MCP_TOOL_NOT_FOUND, and the errors of a list
  */
-export async function checkTool (servers: Servers, principal: Principal | undefined, server: string, tool: string): Promise<void> {
+export function checkTool (servers: Servers, principal: Principal | undefined, server: string, tool: string): Promise<void> | undefined {
   const upstream = serverFor(servers, principal, server)
-  if (mayUse(principal, { server })) return
+  return mayUse(principal, { server }) ? undefined : checkToolOf(servers, upstream, principal, server, tool)
+}
+
+async function checkToolOf (servers: Servers, upstream: Upstream, principal: Principal | undefined, server: string, tool: string): Promise<void> {
   const all = (await upstream.list('tools', principal?.owner)).map(({ name }) => String(name))
   const names = all.filter(name => mayUse(principal, { server, tool: name }))
   if (names.includes(tool)) return

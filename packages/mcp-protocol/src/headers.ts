@@ -31,7 +31,7 @@ export function encodeHeader (value: string): string {
 
 /** The value that a header stands for; undefined if its base64, or the UTF-8 in it, is invalid. */
 export function decodeHeader (header: string): string | undefined {
-  const match = ENCODED.exec(header)
+  const match = header.startsWith('=?') ? ENCODED.exec(header) : null
   if (match === null) return header
   const bytes = Buffer.from(match[1]!, 'base64')
   // Buffer skips invalid characters, so the bytes must encode to the same text again

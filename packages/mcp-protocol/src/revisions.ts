@@ -32,5 +32,5 @@ export function eraOf (version: string): Era {
 
 /** Whether a version header names a revision of the modern era, served or not. */
 export function namesModern (header: unknown): boolean {
-  return typeof header === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(header) && eraOf(header) === 'modern'
+  return typeof header === 'string' && eraOf(header) === 'modern' && /^\d{4}-\d{2}-\d{2}$/.test(header)
 }

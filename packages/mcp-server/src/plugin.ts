@@ -44,10 +44,16 @@ const routesWith = (bounds: Bounds): FastifyPluginAsync<McpServerOptions> => asy
     parseJson(scope)
     boundMemory(scope)
     const guard = originGuard(scope, others)
-    scope.addHook('onRequest', async request => { guard(request) })
+    scope.addHook('onRequest', (request, _reply, done) => {
+      guard(request)
+      done()
+    })
     const principalOf = authenticateCallers(scope, authenticate)
     if (protectedResource?.scopes !== undefined) {
-      scope.addHook('onRequest', async request => { checkScopes(principalOf(request), protectedResource) })
+      scope.addHook('onRequest', (request, _reply, done) => {
+        checkScopes(principalOf(request), protectedResource)
+        done()
+      })
     }
 
     const info = { name, ...title !== undefined && { title }, version }

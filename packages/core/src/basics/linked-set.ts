@@ -12,6 +12,15 @@ export class LinkedNode<T> {
     this.#set = set
   }
 
+  /** Makes it the newest member, unless it was removed. */
+  toEnd (): void {
+    const set = this.#set
+    if (set === undefined) return
+    this.previous.next = this.next
+    this.next.previous = this.previous
+    set.append(this)
+  }
+
   /** Returns whether it was still in the set. */
   remove (): boolean {
     if (this.#set === undefined) return false
@@ -37,11 +46,22 @@ export class LinkedSet<T> {
   add (value: T): LinkedNode<T> {
     const entry = new LinkedNode(value, this)
     this.size++
+    this.append(entry)
+    return entry
+  }
+
+  /** @internal Links an entry of this set in as its last. */
+  append (entry: LinkedNode<T>): void {
     const ring = this.#ring as LinkedNode<T>
     entry.previous = ring.previous
     entry.next = ring
     ring.previous = ring.previous.next = entry
-    return entry
+  }
+
+  /** The oldest member that passes the test. */
+  find (test: (value: T) => boolean): T | undefined {
+    for (let entry = this.#ring.next; entry !== this.#ring; entry = entry.next) if (test(entry.value as T)) return entry.value
+    return undefined
   }
 
   /** The node of the oldest member. */

@@ -36,6 +36,7 @@ export function beginning (text: string, max: number): string {
 
 /** The value with U+FFFD for each half in its texts and keys; the same value where it has none. It may have cycles. */
 export function wellFormed<T> (value: T): T {
+  if (typeof value === 'string') return value.toWellFormed() as T
   // @keyed none: it lives for one call; the objects of the value
   return replaced(value, 0, new Map()) as T
 }

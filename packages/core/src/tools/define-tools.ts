@@ -102,9 +102,10 @@ export function functionTools<Context> (tools: ReadonlyArray<LocalTool<ToolSchem
     async call (name, args, context) {
       const tool = byName.get(name)
       if (tool === undefined) throw new TypeError(`the tool ${name} does not exist`)
-      const checked = await tool.input.check(args, 'arguments')
+      const checking = tool.input.check(args, 'arguments')
+      const checked = checking instanceof Promise ? await checking : checking
       if (checked.problems !== undefined) throw new InvalidArgumentsError(name, checked.problems)
-      return await toResult(wellFormed(await tool.handler(checked.value as never, contextOf(context) as never)), tool)
+      return toResult(wellFormed(await tool.handler(checked.value as never, contextOf(context) as never)), tool)
     }
   }
 }
@@ -136,17 +137,9 @@ function abortSignalOf (signal: AbortSignalLike): AbortSignal {
   return stop.signal
 }
 
-async function toResult (outcome: unknown, { definition: { name }, output }: Tool): Promise<ToolCallResult<unknown>> {
+function toResult (outcome: unknown, { definition: { name }, output }: Tool): Promise<ToolCallResult<unknown>> | ToolCallResult<unknown> {
   if (isResult(outcome)) return outcome
-  if (output !== undefined) {
-    const checked = await output.check(outcome, 'value')
-    if (checked.problems !== undefined) {
-      throw new TypeError(`the tool ${name} returned a value that its outputSchema does not describe: ${checked.problems}`)
-    }
-    const structuredContent = checked.value
-    const text = typeof structuredContent === 'string' ? structuredContent : resultJson(name, structuredContent)
-    return { content: [{ type: 'text', text }], structuredContent }
-  }
+  if (output !== undefined) return structuredResult(name, outcome, output)
   if (isPlain(outcome)) {
     const text = resultJson(name, outcome)
     return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as unknown }
@@ -157,6 +150,16 @@ async function toResult (outcome: unknown, { definition: { name }, output }: Too
     throw new TypeError(`the tool ${name} returned ${what}; return text, a plain object or a list, or a result with \`content\``)
   }
   return { content: [{ type: 'text', text: String(outcome ?? '') }] }
+}
+
+async function structuredResult (name: string, outcome: unknown, output: CompiledSchema): Promise<ToolCallResult<unknown>> {
+  const checked = await output.check(outcome, 'value')
+  if (checked.problems !== undefined) {
+    throw new TypeError(`the tool ${name} returned a value that its outputSchema does not describe: ${checked.problems}`)
+  }
+  const structuredContent = checked.value
+  const text = typeof structuredContent === 'string' ? structuredContent : resultJson(name, structuredContent)
+  return { content: [{ type: 'text', text }], structuredContent }
 }
 
 /** Whether JSON has the whole of an object: a Map or another class has more. */

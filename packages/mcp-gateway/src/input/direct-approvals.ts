@@ -30,7 +30,12 @@ export class DirectApprovals {
    * @throws APPROVAL_REQUIRED with the id in its details; APPROVAL_NOT_FOUND, APPROVAL_NOT_OPEN, APPROVAL_DECLINED; the
    *   errors of a call
    */
-  async call (upstream: Upstream, tool: string, args: unknown, options: CallOptions, approval: string | undefined): Promise<ToolResult> {
+  call (upstream: Upstream, tool: string, args: unknown, options: CallOptions, approval: string | undefined): Promise<ToolResult> {
+    const { approve = [] } = upstream.config
+    return approve.length === 0 ? upstream.call(tool, args, options) : this.#callApproved(upstream, tool, args, options, approval)
+  }
+
+  async #callApproved (upstream: Upstream, tool: string, args: unknown, options: CallOptions, approval: string | undefined): Promise<ToolResult> {
     try {
       return await upstream.call(tool, args, options)
     } catch (err) {

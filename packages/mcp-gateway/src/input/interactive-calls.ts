@@ -33,7 +33,7 @@ class Running implements CallOptions {
   //   caller | bound: MAX_QUESTIONS_OF_CALL; maxMessageBytes for each | share: when the call is parked, the memory
   //   budget of the owner counts those so far | test: packages/mcp-gateway/test/interactive.test.ts: a call with many
   //   open questions declines the others
-  readonly questions = new Map<string, Open>()
+  #questions: Map<string, Open> | undefined
   onProgress: CallOptions['onProgress']
   onMessage: CallOptions['onMessage']
   readonly logLevel: string | undefined
@@ -53,6 +53,14 @@ class Running implements CallOptions {
     this.logLevel = logLevel
     this.meta = meta
   }
+
+  /** Made when it is read: most calls have none. */
+  get questions (): Map<string, Open> {
+    this.#questions ??= new Map()
+    return this.#questions
+  }
+
+  get isAsking (): boolean { return this.#questions !== undefined && this.#questions.size > 0 }
 
   readonly ask = (question: ServerRequest, signal: AbortSignalLike): Promise<Record<string, unknown>> => {
     const can = (this.capabilities ?? ANSWERS_ALL)[question.method.split('/')[0] as 'elicitation' | 'sampling']
@@ -102,13 +110,15 @@ export class InteractiveCalls {
    * @param signal of this request; that of a call's first request lives as long as the call
    * @throws the errors of a call, MCP_INVALID_STATE
    */
-  async call (body: CallBody, principal: Principal | undefined, signal: LightAbort, listeners: CallListeners = {}): Promise<Outcome> {
+  call (body: CallBody, principal: Principal | undefined, signal: LightAbort, listeners: CallListeners = {}): Promise<Outcome> {
     const { server, tool, arguments: args = {}, capabilities, requestState, approval } = body
-    if (requestState === undefined) {
-      const running = new Running(capabilities, principal, signal, listeners, this.#hasRoom)
-      running.done = this.#start(server, tool, args, running, approval)
-      return await this.#outcome(running, body, principal)
-    }
+    if (requestState !== undefined) return this.#callAgain(body, principal, signal, listeners, requestState)
+    const running = new Running(capabilities, principal, signal, listeners, this.#hasRoom)
+    running.done = this.#servers.approvals.call(this.#servers.get(server), tool, args, running, approval)
+    return this.#outcome(running, body, principal)
+  }
+
+  async #callAgain (body: CallBody, principal: Principal | undefined, signal: LightAbort, listeners: CallListeners, requestState: string): Promise<Outcome> {
     const running = this.#resume(body, principal, requestState)
     const leave = (): void => running.signal.abort(signal.reason)
     running.onProgress = listeners.onProgress
@@ -122,23 +132,19 @@ export class InteractiveCalls {
     }
   }
 
-  async #start (server: string, tool: string, args: unknown, running: Running, approval: string | undefined): Promise<ToolResult> {
-    return await this.#servers.approvals.call(this.#servers.get(server), tool, args, running, approval)
-  }
-
   /** The result of a call, or its next questions. */
   #outcome (running: Running, body: CallBody, principal: Principal | undefined): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       running.onQuestion = () => {
         // questions of the same turn are sent together
         setImmediate(() => {
-          const outcome = running.questions.size > 0 ? this.#park(running, body, principal) : undefined
+          const outcome = running.isAsking ? this.#park(running, body, principal) : undefined
           if (outcome !== undefined) resolve(outcome)
         })
       }
       // a call that fails while it is parked fails for its second request
       running.done?.then(result => resolve({ result }), reject)
-      if (running.questions.size > 0) running.onQuestion()
+      if (running.isAsking) running.onQuestion()
     })
   }
 

@@ -10,6 +10,7 @@ import type { Item } from '../protocol/lists.js'
 import { RpcError } from '../protocol/json-rpc.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
+import type { ToolCatalog } from '../session/tool-catalog.js'
 import type { ResourceSubscriptions } from './resource-subscriptions.js'
 import { Supervisor, type UpstreamOptions } from './supervisor.js'
 import { shortened, toolText } from '../session/tool-text.js'
@@ -56,20 +57,26 @@ export class Upstream extends Supervisor {
   }
 
   /** Like `call`, but returns a result with `isError` instead of throwing. */
-  async callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
-    return await this.#askFor(tool, async session => {
-      const catalog = session.knownTools(tool) ?? await session.toolsWith(tool)
-      const held = catalog.heldBack(tool)
-      if (held !== undefined) throw new ToolHeldBackError(quoteName(tool), quoteName(this.name), held, this.toolChanges.fingerprint ?? '')
-      if (catalog.get(tool) === undefined) throw new ToolNotFoundError(quoteName(this.name), quoteName(tool), suggestion(tool, catalog.names, 'its tools'))
-      const { value, problems } = catalog.fit(tool, args)
-      if (problems !== '') throw new InvalidArgumentsError(quoteName(tool), problems)
-      const { approve = [] } = this.config
-      if (approve.length > 0 && !isAllowedCall(options) && needsApproval(approve, { name: tool, annotations: annotationsOf(catalog.get(tool)) })) {
-        throw withContext(new ApprovalRequiredError(quoteName(tool), 'this way of calling it cannot ask for one: use POST /mcp/call, or an agent'), { server: this.name, tool })
-      }
-      return await session.call(tool, value, options, needsTask(catalog.get(tool)))
+  callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
+    return this.#askFor(tool, session => {
+      const catalog = session.knownTools(tool)
+      if (catalog !== undefined) return this.#callIn(session, catalog, tool, args, options)
+      return session.toolsWith(tool).then(catalog => this.#callIn(session, catalog, tool, args, options))
     }, options)
+  }
+
+  #callIn (session: Session, catalog: ToolCatalog, tool: string, args: unknown, options: CallOptions): Promise<ToolResult> {
+    const held = catalog.heldBack(tool)
+    if (held !== undefined) throw new ToolHeldBackError(quoteName(tool), quoteName(this.name), held, this.toolChanges.fingerprint ?? '')
+    const item = catalog.get(tool)
+    if (item === undefined) throw new ToolNotFoundError(quoteName(this.name), quoteName(tool), suggestion(tool, catalog.names, 'its tools'))
+    const { value, problems } = catalog.fit(tool, args)
+    if (problems !== '') throw new InvalidArgumentsError(quoteName(tool), problems)
+    const { approve = [] } = this.config
+    if (approve.length > 0 && !isAllowedCall(options) && needsApproval(approve, { name: tool, annotations: annotationsOf(item) })) {
+      throw withContext(new ApprovalRequiredError(quoteName(tool), 'this way of calling it cannot ask for one: use POST /mcp/call, or an agent'), { server: this.name, tool })
+    }
+    return session.call(tool, value, options, needsTask(item))
   }
 
   /** @throws MCP_RESOURCE_NOT_FOUND and the errors of a request */
@@ -121,27 +128,40 @@ export class Upstream extends Supervisor {
       await this.#slots.take(owner, signal).catch((err: Error) => { throw withContext(err, { server: this.name, tool }) })
     }
     try {
-      return await this.#ask(tool, work, options)
+      const { session } = this
+      // a session that is ready and answers needs no more than the request
+      if (session?.suspected !== false) return await this.#ask(tool, work, options)
+      try {
+        return await work(session)
+      } catch (err) {
+        return await this.#askAgain(err, session, tool, work, signal)
+      }
     } finally {
       this.#slots.release(owner)
     }
   }
 
   async #ask<T> (tool: string | undefined, work: (session: Session) => Promise<T>, { signal }: CallOptions = {}): Promise<T> {
-    let session = this.session ?? await this.ready(signal)
+    const session = this.session ?? await this.ready(signal)
     if (session.suspected) throw this.notReady('it does not answer', 'it is started again once its calls have ended')
     try {
-      try {
-        return await work(session)
-      } catch (err) {
-        const connection = this.connectionOf(session)
-        if (connection?.isUnreachable(err) === true) this.leave(session, connection, connection.problemOf(err))
-        if (connection === undefined || !await connection.isStale(err)) throw err
-        // the server forgot the session: open a new one and send the request once more
-        this.retire(session, connection)
-        session = await this.ready(signal)
-        return await work(session)
-      }
+      return await work(session)
+    } catch (err) {
+      return await this.#askAgain(err, session, tool, work, signal)
+    }
+  }
+
+  /** Asks once more where a failure shows that the server forgot the session. @throws the failure as a coded error */
+  async #askAgain<T> (failure: unknown, asked: Session, tool: string | undefined, work: (session: Session) => Promise<T>, signal: CallOptions['signal']): Promise<T> {
+    let session = asked
+    try {
+      const connection = this.connectionOf(session)
+      if (connection?.isUnreachable(failure) === true) this.leave(session, connection, connection.problemOf(failure))
+      if (connection === undefined || !await connection.isStale(failure)) throw failure
+      // the server forgot the session: open a new one and send the request once more
+      this.retire(session, connection)
+      session = await this.ready(signal)
+      return await work(session)
     } catch (err) {
       // the caller aborted with its own reason
       if (signal?.aborted === true && err === signal.reason) throw err

@@ -20,8 +20,13 @@ const FALLBACK = { image: 'image/png', audio: 'audio/wav' } as const
 export function fitBlocks (content: unknown, features: Features): readonly Block[] {
   if (content === undefined || content === null) return []
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
-  const fitted = blocks.map(block => fitBlock(block, features))
-  return fitted.every((block, i) => block === blocks[i] && block !== undefined) ? blocks as readonly Block[] : fitted.filter(block => block !== undefined)
+  let fitted: Block[] | undefined
+  for (let i = 0; i < blocks.length; i++) {
+    const block = fitBlock(blocks[i], features)
+    if (fitted === undefined && (block === undefined || block !== blocks[i])) fitted = blocks.slice(0, i) as Block[]
+    if (block !== undefined) fitted?.push(block)
+  }
+  return fitted ?? blocks as readonly Block[]
 }
 
 /** A content block in the shape of a revision. What the revision lacks, and what clients refuse, becomes text. */

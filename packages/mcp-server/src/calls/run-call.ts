@@ -6,8 +6,9 @@ import { protocolError, rpcErrorOf } from './failures.js'
 /**
  * Answers a request with the JSON that `work` resolves to, and releases its slot then. It never rejects: a failure
  * is answered with an error.
+ * @param whenOver releases what the session of the call holds
  */
-export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () => Promise<Json>): Promise<void> {
+export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () => Promise<Json> | Json, whenOver?: () => void): Promise<void> {
   const span = spanOf(call)
   let node
   try {
@@ -25,6 +26,7 @@ export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () 
     span?.end()
     if (node !== undefined) openCalls.remove(node)
     call.place?.release()
+    whenOver?.()
   }
 }
 

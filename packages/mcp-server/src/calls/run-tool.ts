@@ -1,4 +1,4 @@
-import { isRecord, traceTool } from '@polyvac/core/plugin'
+import { isRecord, isTraced, traceTool } from '@polyvac/core/plugin'
 import type { Entry } from '../lists/catalog.js'
 import type { Params } from '../protocol/rpc.js'
 import type { CallContext, TaskBeginning, ToolDefinition, ToolResult } from '../tool-source.js'
@@ -15,19 +15,23 @@ export type ToolCall = CallContext & FailedCall & {
  * @throws RpcError, if the tool throws one, and the reason of the abort, if the call is over
  */
 export function runTool (entry: Entry<ToolDefinition>, args: Params, call: ToolCall): Promise<ToolResult> {
-  const { definition, nameAtSource: name, source } = entry
-  return traceTool(definition.name, args, () => resultOf(call, name, async () => {
+  return isTraced() ? traceTool(entry.definition.name, args, () => resultOfTool(entry, args, call)) : resultOfTool(entry, args, call)
+}
+
+async function resultOfTool ({ nameAtSource: name, source }: Entry<ToolDefinition>, args: Params, call: ToolCall): Promise<ToolResult> {
+  try {
     const result: unknown = await source.call(name, args, call)
     if (!isRecord(result)) throw new TypeError(`the tool ${name} did not return a result object`)
     return result as unknown as ToolResult
-  }))
+  } catch (err) {
+    return failureOf(err, call, name)
+  }
 }
 
 /** The arguments that the source prepares, or its failure as a result. */
 export async function prepareArguments (
   { nameAtSource: name, source }: Entry<ToolDefinition>, args: Params, call: ToolCall
 ): Promise<{ readonly args: Params } | { readonly failed: ToolResult }> {
-  if (source.prepare === undefined) return { args }
   const prepared = await resultOf(call, name, async () => ({ args: await source.prepare?.(name, args, call) ?? args }))
   return 'args' in prepared ? prepared : { failed: prepared }
 }
@@ -48,9 +52,14 @@ async function resultOf<T> (call: ToolCall, tool: string, work: () => Promise<T>
   try {
     return await work()
   } catch (err) {
-    if (protocolError(err) !== undefined || call.isWaiting) throw err
-    // no caller gets a result any more, and the tool has not failed: the span has the reason of the abort
-    if (call.isOver) throw call.signal.reason
-    return failedResult(failureText(err, call, tool))
+    return failureOf(err, call, tool)
   }
+}
+
+/** @throws RpcError, if it is one, and the reason of the abort, if the call is over */
+function failureOf (err: unknown, call: ToolCall, tool: string): ToolResult {
+  if (protocolError(err) !== undefined || call.isWaiting) throw err
+  // no caller gets a result any more, and the tool has not failed: the span has the reason of the abort
+  if (call.isOver) throw call.signal.reason
+  return failedResult(failureText(err, call, tool))
 }

@@ -1,5 +1,5 @@
 import type { Authenticate, Principal } from '@polyvac/core'
-import { CallAbortedError, isInner, isRecord, MemoryBudgetError, placeOf, watchCaller, type CallPlace, type OpenCalls } from '@polyvac/core/plugin'
+import { CallAbortedError, isInner, isRecord, MemoryBudgetError, placeOf, watchCaller, type CallPlace, type LinkedNode, type OpenCalls } from '@polyvac/core/plugin'
 import {
   ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities,
   type LegacyRevision
@@ -18,7 +18,7 @@ import {
   RpcError, type Json, type Notification, type Request, type RequestId, type Response
 } from '../protocol/rpc.js'
 import { parseEventId, type ResumableStream } from '../sessions/resumable-stream.js'
-import type { Session } from '../sessions/session.js'
+import type { Session, SessionCall } from '../sessions/session.js'
 import { readStandalone, resumeStream } from '../sessions/shared-readers.js'
 import { STANDALONE, type Sent, type SharedSession } from '../sessions/shared-session.js'
 import type { Sessions } from '../sessions/sessions.js'
@@ -186,9 +186,9 @@ export class Legacy {
     const { calls, disconnects, limits, authenticate } = this.#server
     const options = { request, response, id, method, params, principal, place, disconnects, sessionId: session?.key, sent }
     const call = new LegacyCall(options, revision, session, limits)
-    const work = (): Promise<Json> => handler(this.#server, call)
+    const work = (): Promise<Json> | Json => handler(this.#server, call)
     if (session === undefined) void runCall(calls, call, work)
-    else void runInSession(calls, session, call, work, authenticate)
+    else runInSession(calls, session, call, work, authenticate)
   }
 
   callerOf (request: FastifyRequest): Caller { return { request, principal: this.#server.principalOf(request) } }
@@ -249,10 +249,10 @@ function negotiate ({ params = {} }: Request): Pick<Session, 'revision' | 'capab
   return { revision, capabilities: readCapabilities(capabilities) }
 }
 
-async function runInSession (
-  openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<Json>, authenticate: Authenticate | undefined
-): Promise<void> {
-  let node
+function runInSession (
+  openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<Json> | Json, authenticate: Authenticate | undefined
+): void {
+  let node: LinkedNode<SessionCall>
   try {
     node = session.addCall(call)
   } catch (err) {
@@ -262,10 +262,11 @@ async function runInSession (
   // it goes on without its request, and ends with the credential of its caller
   const unwatch = watchCaller(authenticate, call.principal, () => { call.cancel(new CallAbortedError('its credential ended')) })
   const timer = beginsEarly(session) ? setTimeout(() => { if (!call.isOver) call.response.begin() }, LONG_CALL_MS) : undefined
-  await runCall(openCalls, call, work)
-  clearTimeout(timer)
-  unwatch()
-  session.removeCall(node)
+  void runCall(openCalls, call, work, () => {
+    clearTimeout(timer)
+    unwatch()
+    session.removeCall(node)
+  })
 }
 
 /** Whether the client of a long call gets a stream that it can resume through another replica. */

@@ -90,8 +90,12 @@ function invalidMeta (key: string, expected: string): RpcError {
 
 function areCapabilities (capabilities: unknown): capabilities is ClientCapabilities {
   if (!isRecord(capabilities)) return false
-  const { elicitation = {}, sampling = {}, roots = {}, extensions = {} } = capabilities
-  return [elicitation, sampling, roots, extensions].every(isRecord)
+  const { elicitation, sampling, roots, extensions } = capabilities
+  return isOptional(elicitation) && isOptional(sampling) && isOptional(roots) && isOptional(extensions)
+}
+
+function isOptional (value: unknown): boolean {
+  return value === undefined || isRecord(value)
 }
 
 /** @throws RpcError -32020 */

@@ -18,7 +18,7 @@ export class Registry {
   readonly #log: Log
   readonly #announcement: Announcement | undefined
   // @keyed none: the keys are the four kinds of lists
-  readonly #catalogs = new Map<ListKind, Promise<Catalog<ListKind>>>()
+  readonly #catalogs = new Map<ListKind, Promise<Catalog<ListKind>> | Catalog<ListKind>>()
   /** The list of tools that was read last. */
   #tools: Catalog<'tools'> | undefined
   // @keyed none: the values are functions of the plugin, one for each open stream of changes; maxStreams
@@ -67,7 +67,15 @@ export class Registry {
    * The entry of a tool or prompt that a caller may use.
    * @throws RpcError -32602, the same for a hidden name as for one that does not exist, unless scopes are announced
    */
-  async find<K extends 'tools' | 'prompts'> (kind: K, name: string, principal: Principal | undefined): Promise<Entry<Definitions[K]>> {
+  find<K extends 'tools' | 'prompts'> (kind: K, name: string, principal: Principal | undefined): Promise<Entry<Definitions[K]>> | Entry<Definitions[K]> {
+    const catalog = this.catalogFor(kind, principal)
+    const entry = catalog instanceof Catalog ? catalog.get(name) : undefined
+    // a promise for each step costs a short call more than the tool
+    if (entry !== undefined && entry.source.listFor === undefined && mayUseEntry(kind, entry, principal)) return entry
+    return this.#findOwn(kind, name, principal)
+  }
+
+  async #findOwn<K extends 'tools' | 'prompts'> (kind: K, name: string, principal: Principal | undefined): Promise<Entry<Definitions[K]>> {
     const entry = (await this.catalogFor(kind, principal)).get(name)
     const id = entry?.nameAtSource ?? name
     for (const source of entry === undefined ? this.sources : [entry.source]) {
@@ -76,7 +84,7 @@ export class Registry {
       if (ownEntry !== undefined) {
         return entry?.sourceName === undefined ? ownEntry : new Entry({ ...ownEntry.definition, name: idOf(kind, entry.definition) }, source, id)
       }
-      if (own === undefined && entry !== undefined && source.mayUse?.(kind, id, principal) !== false) return entry
+      if (own === undefined && entry !== undefined && mayUseEntry(kind, entry, principal)) return entry
     }
     // two sources have the name, and the caller sees one of them under another
     const shown = await this.shownTo(kind, principal)
@@ -128,27 +136,31 @@ export class Registry {
   }
 
   /** The list that a caller may use. */
-  async catalogFor<K extends ListKind> (kind: K, principal: Principal | undefined): Promise<Catalog<K>> {
-    const catalog = await this.catalog(kind)
-    return principal === undefined || mayUseAll(principal) ? catalog : catalog.of(principal)
+  catalogFor<K extends ListKind> (kind: K, principal: Principal | undefined): Promise<Catalog<K>> | Catalog<K> {
+    const catalog = this.catalog(kind)
+    if (principal === undefined || mayUseAll(principal)) return catalog
+    return catalog instanceof Catalog ? catalog.of(principal) : catalog.then(read => read.of(principal))
   }
 
-  catalog<K extends ListKind> (kind: K): Promise<Catalog<K>> {
+  /** The list of all callers; a promise until it is read. */
+  catalog<K extends ListKind> (kind: K): Promise<Catalog<K>> | Catalog<K> {
     let catalog = this.#catalogs.get(kind)
     if (catalog === undefined) {
       const reading = catalog = this.#read(kind, (read, isComplete) => {
         if (this.#catalogs.get(kind) !== reading) return
         if (kind === 'tools') this.#tools = read as unknown as Catalog<'tools'>
-        if (!isComplete) this.#catalogs.delete(kind)
+        if (isComplete) this.#catalogs.set(kind, read as unknown as Catalog<ListKind>)
+        else this.#catalogs.delete(kind)
       }) as unknown as Promise<Catalog<ListKind>>
       this.#catalogs.set(kind, reading)
     }
-    return catalog as unknown as Promise<Catalog<K>>
+    return catalog as unknown as Promise<Catalog<K>> | Catalog<K>
   }
 
   /** Whether the list of tools that was read last has this one. */
   listsTool (name: string): boolean {
-    this.catalog('tools').catch(() => { /* its next reader gets the reason */ })
+    const catalog = this.catalog('tools')
+    if (catalog instanceof Promise) catalog.catch(() => { /* its next reader gets the reason */ })
     return this.#tools?.get(name) !== undefined
   }
 
@@ -210,6 +222,10 @@ export class Registry {
     onRead(catalog, isComplete)
     return catalog
   }
+}
+
+function mayUseEntry<K extends 'tools' | 'prompts'> (kind: K, { source, nameAtSource }: Entry<Definitions[K]>, principal: Principal | undefined): boolean {
+  return source.mayUse?.(kind, nameAtSource, principal) !== false
 }
 
 /** The function that reads a list of a source; undefined if the source does not have the list. */

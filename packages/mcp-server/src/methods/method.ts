@@ -3,4 +3,4 @@ import type { McpContext } from '../context.js'
 import type { Json } from '../protocol/rpc.js'
 
 /** Answers one request with the JSON of its result. @throws RpcError */
-export type Method = (server: McpContext, call: Call) => Promise<Json>
+export type Method = (server: McpContext, call: Call) => Promise<Json> | Json

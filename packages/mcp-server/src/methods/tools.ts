@@ -5,21 +5,25 @@ import type { Call } from '../calls/call.js'
 import { failureText } from '../calls/failures.js'
 import { beginTask, failedResult, prepareArguments, runTool } from '../calls/run-tool.js'
 import type { McpContext } from '../context.js'
-import type { Entry } from '../lists/catalog.js'
+import { Entry } from '../lists/catalog.js'
 import { invalidParams, methodNotFound, RpcError, ScopeRefusal, type Json, type Params } from '../protocol/rpc.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
 import { missingTasks } from './task-capability.js'
 
 /** `tools/call`. */
-export async function callTool (server: McpContext, call: Call): Promise<Json> {
+export function callTool (server: McpContext, call: Call): Promise<Json> {
   const { name } = call.params
   const given = call.params.arguments ?? {}
   if (typeof name !== 'string') throw invalidParams('`name` must be a string')
   if (!isRecord(given)) throw invalidParams('`arguments` must be an object')
-  const entry = await server.registry.find('tools', name, call.principal)
+  const entry = server.registry.find('tools', name, call.principal)
+  return entry instanceof Entry ? callNamed(server, call, name, entry, given) : entry.then(entry => callNamed(server, call, name, entry, given))
+}
+
+function callNamed (server: McpContext, call: Call, name: string, entry: Entry<ToolDefinition>, given: Params): Promise<Json> {
   call.checkTool(entry)
-  return await (name === CALL_TOOL && entry.source === server.registry.search?.source ? callFound(server, call, entry, given) : callEntry(server, call, name, entry, given))
+  return (name === CALL_TOOL && entry.source === server.registry.search?.source ? callFound(server, call, entry, given) : callEntry(server, call, name, entry, given))
 }
 
 /** The call of the tool that `call_tool` names. A tool that does not exist for its caller is a result for its model. */
@@ -45,7 +49,7 @@ async function callEntry (server: McpContext, call: Call, name: string, entry: E
     if (!features[call.protocolVersion].toolErrorsAsResults) throw invalidParams(text)
     return resultText(server, call, failedResult(text), entry.definition)
   }
-  const prepared = await prepareArguments(entry, args, call)
+  const prepared = entry.source.prepare === undefined ? { args } : await prepareArguments(entry, args, call)
   if ('failed' in prepared) return resultText(server, call, prepared.failed, entry.definition)
   if (becomesTask && server.tasks !== undefined) {
     const begun = await beginTask(entry, prepared.args, call)
@@ -54,7 +58,8 @@ async function callEntry (server: McpContext, call: Call, name: string, entry: E
   }
   const result = await runTool(entry, prepared.args, call)
   try {
-    return await serialize(server, call, result, entry.definition)
+    const text = serialize(server, call, result, entry.definition)
+    return typeof text === 'string' ? text : await text
   } catch (err) {
     return resultText(server, call, failedResult(failureText(invalidResult(name, err), call, name)), entry.definition)
   }
@@ -82,7 +87,7 @@ function resultText (
   { texts }: McpContext, call: Call, result: ToolResult, { outputSchema }: ToolDefinition
 ): Promise<Json> | Json {
   const { protocolVersion, principal } = call
-  const fitted = fitToolResult({ ...result }, protocolVersion, outputSchema)
+  const fitted = fitToolResult(result as unknown as Params, protocolVersion, outputSchema)
   call.hasToolError = fitted.isError === true
   return texts.completeInTurns(protocolVersion, fitted, principal?.owner)
 }

@@ -126,20 +126,25 @@ export function isNumberId (value: unknown): value is number {
 const MAX_ID_CHARS = 1_000
 /** Longest URI, cursor or id in the parameters of a request, in characters: sessions and sources keep them. */
 export const MAX_NAME_CHARS = 8 * 1024
-const NAMES = ['uri', 'cursor', 'level', 'taskId', 'requestId', 'protocolVersion']
 
 /** @throws RpcError -32602 for a URI, a cursor, an id or a progress token that is too long */
 export function checkLengths (params: Params): void {
-  for (const key of NAMES) {
-    const value = params[key]
-    if (typeof value === 'string' && value.length > MAX_NAME_CHARS) {
-      throw invalidParams(`\`${key}\` has more than ${MAX_NAME_CHARS} characters`)
-    }
-  }
+  // not a loop over the keys: V8 finds a member that is absent by its name in the code, and slowly by a variable
+  const { uri, cursor, level, taskId, requestId, protocolVersion } = params
+  checkLength('uri', uri)
+  checkLength('cursor', cursor)
+  checkLength('level', level)
+  checkLength('taskId', taskId)
+  checkLength('requestId', requestId)
+  checkLength('protocolVersion', protocolVersion)
   const { progressToken } = isRecord(params._meta) ? params._meta : {}
   if (typeof progressToken === 'string' && progressToken.length > MAX_ID_CHARS) {
     throw invalidParams(`\`progressToken\` has more than ${MAX_ID_CHARS} characters`)
   }
+}
+
+function checkLength (key: string, value: unknown): void {
+  if (typeof value === 'string' && value.length > MAX_NAME_CHARS) throw invalidParams(`\`${key}\` has more than ${MAX_NAME_CHARS} characters`)
 }
 
 /** The kind of message that a JSON value is. @throws RpcError -32600 for any other value */

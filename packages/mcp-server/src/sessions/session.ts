@@ -65,6 +65,8 @@ export class Session {
   unwatch = (): void => {}
   /** On the clock of this process, in ms. */
   lastUsed = performance.now()
+  /** Its position among the sessions of its owner. */
+  node: LinkedNode<Session> | undefined
   // @keyed none: a list in order, of the calls of one session; maxSessionCalls
   readonly calls = new LinkedSet<SessionCall>()
   /** What it makes the process hold. */

@@ -1,5 +1,5 @@
 import type { Authenticate, Principal } from '@polyvac/core'
-import { CallAbortedError, currentCaller, mayUse, MemoryBudgetError, OwnerSlots, shareOf, watchCaller, type StateKey } from '@polyvac/core/plugin'
+import { CallAbortedError, currentCaller, LinkedSet, mayUse, MemoryBudgetError, OwnerSlots, shareOf, watchCaller, type StateKey } from '@polyvac/core/plugin'
 import type { ReplicaLink } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
 import type { Limits } from '../options.js'
@@ -46,7 +46,7 @@ export class Sessions {
   // @keyed owner | holds: the sessions of `#all` | whose: the owner | bound: those of `#all`; an entry ends with
   //   the last session | share: the owner | test: packages/mcp-server/test/owner-shares.test.ts: new sessions of an
   //   owner end its own oldest one, never that of another owner
-  readonly #byOwner = new Map<string, Set<Session>>()
+  readonly #byOwner = new Map<string, LinkedSet<Session>>()
   readonly #sweep: NodeJS.Timeout
 
   constructor (options: SessionsOptions) {
@@ -169,15 +169,16 @@ export class Sessions {
   #add (session: Session): void {
     const owner = session.owner ?? ''
     this.#all.set(session.id, session)
-    const own = this.#byOwner.get(owner)
-    if (own === undefined) this.#byOwner.set(owner, new Set([session]))
-    else own.add(session)
+    let own = this.#byOwner.get(owner)
+    if (own === undefined) this.#byOwner.set(owner, own = new LinkedSet())
+    session.node = own.add(session)
     session.unwatch = watchCaller(this.#options.authenticate, session.maker, () => { this.end(session) })
   }
 
   /** @throws RpcError with status 503 */
   #endOldest (owner: string): void {
-    for (const session of this.#byOwner.get(owner) ?? []) if (session.isIdle) return this.end(session)
+    const oldest = this.#byOwner.get(owner)?.find(session => session.isIdle)
+    if (oldest !== undefined) return this.end(oldest)
     throw overload('all sessions that this caller may have are in use; end one, or try again shortly')
   }
 
@@ -185,14 +186,13 @@ export class Sessions {
   find (id: string, caller: Principal | undefined): Session | undefined {
     const session = this.#all.get(id)
     if (session === undefined || !mayUse(caller, session)) return undefined
-    if (this.#isExpired(session)) {
+    const now = performance.now()
+    if (this.#isExpired(session, now)) {
       this.end(session)
       return undefined
     }
-    session.lastUsed = performance.now()
-    const own = this.#byOwner.get(session.owner ?? '')
-    own?.delete(session)
-    own?.add(session)
+    session.lastUsed = now
+    session.node?.toEnd()
     return session
   }
 
@@ -211,7 +211,7 @@ export class Sessions {
     session.unwatch()
     this.#all.delete(session.id)
     const own = this.#byOwner.get(session.owner ?? '')
-    own?.delete(session)
+    session.node?.remove()
     if (own?.size === 0) this.#byOwner.delete(session.owner ?? '')
     for (const call of session.calls.values()) call.cancel(new CallAbortedError('the session ended'))
     session.close()
@@ -228,11 +228,12 @@ export class Sessions {
     for (const session of [...this.#all.values()]) this.end(session)
   }
 
-  #isExpired (session: Session): boolean {
-    return session.isIdle && performance.now() - session.lastUsed > this.#limits.sessionTtlMs
+  #isExpired (session: Session, now: number): boolean {
+    return session.isIdle && now - session.lastUsed > this.#limits.sessionTtlMs
   }
 
   #endExpired (): void {
-    for (const session of [...this.#all.values()]) if (this.#isExpired(session)) this.end(session)
+    const now = performance.now()
+    for (const session of [...this.#all.values()]) if (this.#isExpired(session, now)) this.end(session)
   }
 }
