@@ -34,6 +34,8 @@ export interface ExecutorStore<Fence> {
   now (): number
   /** The answer of a turn is durable before the events, or with them. */
   append (fence: Fence, id: string, updates: PreparedUpdates): Promise<readonly TaskEvent[]>
+  /** The state of the task of an attempt that may not write any more. */
+  stateOf (fence: Fence): TaskState | undefined | Promise<TaskState | undefined>
   /** After `append` has resolved, and the events are in the fold. */
   written (fence: Fence, owner: string, events: readonly TaskEvent[], chars: number): void
   /** @throws TASK_STORE_FULL */
@@ -136,7 +138,11 @@ export class Executor<Fence extends AttemptFence> {
     const { fence, fold, run: { task: { id, owner } } } = running
     const { chars } = prepared
     running.size += chars
-    const events = await this.#store.append(fence, id, prepared)
+    const events = await this.#store.append(fence, id, prepared).catch(async (error: unknown) => {
+      // another process may have cancelled the task: then its turn keeps what was said
+      if (isTaskError(error, 'TASK_FENCED')) this.abortLost(running, await this.#store.stateOf(fence))
+      throw error
+    })
     for (const event of events) fold.apply(event)
     this.#store.written(fence, owner, events, chars)
     running.unsaved += chars + EVENT_WEIGHT * events.length

@@ -38,13 +38,14 @@ export class Worker implements TaskWorker {
     this.#limits = limits
     this.#owners = new OwnerPlaces(limits)
     this.#unserved = new UnservedSkills(limits.serves)
-    const { settings, connection, appends, talks, snapshots, readers, checkSpace, grew } = context
+    const { settings, connection, appends, tasks, talks, snapshots, readers, checkSpace, grew } = context
     this.#executor = new Executor({
       now: () => connection.now(),
       async append (fence, id, updates) {
         if (updates.turn !== undefined) await talks.answer(id, fence.turn, fence.attempt, updates.turn)
         return await appends.add({ fence, id, updates })
       },
+      stateOf: async ({ key }) => (await tasks.findKey(key))?.state,
       written ({ key }, owner, events, chars) {
         grew(owner, chars)
         readers.written(key, events, chars)

@@ -53,6 +53,7 @@ export class Worker implements TaskWorker {
         if (updates.turn !== undefined) talks.answer(id, fence.turn, fence.attempt, updates.turn, events[0]!.at)
         return events
       }),
+      stateOf: ({ key }) => tasks.findKey(key)?.state,
       written (fence, owner, events, chars) {
         grew(owner, chars)
         readers.written(fence.key, events, chars)
