@@ -3,8 +3,11 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import { a2aGrpc } from '@polyvac/a2a/grpc'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { request, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test, type Test } from 'tap'
 import { postgresServer, query } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
@@ -50,6 +53,25 @@ test('the rate of an address is bounded before its caller is known', async t => 
   for (const tail of ['1', '2']) t.equal((await ask('alice', '/health', undefined, from(`2001:db8:0:1::${tail}`))).statusCode, 200)
   t.equal((await ask('alice', '/health', undefined, from('2001:db8:0:1::3'))).statusCode, 429, 'a network of 64 bits is one caller')
   t.strictSame(['203.0.113.1', '::ffff:203.0.113.1', '2001:db8::1', 'x'].map(addressBlock), ['203.0.113.1', '203.0.113.1', '2001:db8:0:0', 'x'])
+})
+
+test('limits hold for the callers of a socket file, who have no address', { skip: process.platform === 'win32' && 'Windows has no socket files' }, async t => {
+  for (const kind of ['address', 'owner']) {
+    const { app } = await hostWith(t, { [kind]: { requests_per_minute: 2 } })
+    // the path of a socket has at most 107 bytes
+    const folder = await mkdtemp(join(tmpdir(), 'polyvac-'))
+    t.teardown(async () => { await rm(folder, { recursive: true }) })
+    const socketPath = join(folder, 'host.sock')
+    await app.listen({ path: socketPath })
+    const statuses: (number | undefined)[] = []
+    for (let i = 0; i < 3; i++) {
+      const [response] = await once(request({ socketPath, path: '/vac', headers: { host: 'localhost', authorization: 'alice' } }).end(), 'response') as [IncomingMessage]
+      response.resume()
+      statuses.push(response.statusCode)
+    }
+    t.strictSame(statuses, [200, 200, 429])
+    await app.close()
+  }
 })
 
 test('requests and streams of an owner, or an address, at once are bounded, and places come back', async t => {

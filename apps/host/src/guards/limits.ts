@@ -11,6 +11,8 @@ type Limits = NonNullable<ServiceConfig['limits']>
 
 /** Interval in ms over which the delay of the event loop is averaged. */
 const SAMPLE_MS = 1_000
+/** Stands for the callers of a socket file. */
+const NO_ADDRESS = ''
 /** Routes by which operators look at a service that is overloaded, and decide about a restart. */
 const WATCHED = ['/health', '/ready', '/metrics']
 
@@ -47,7 +49,7 @@ export async function limitRequests (app: FastifyInstance, { owner = {}, address
     setPlace(request, place)
     place.hold()
     disconnects.whenOver(reply, () => { place.release() })
-    if (isOfCaller(request)) attempt(done, () => ofAddresses.bound(request, place, addressBlock(request.ip)))
+    if (isOfCaller(request)) attempt(done, () => ofAddresses.bound(request, place, addressBlock(request.ip ?? NO_ADDRESS)))
     else done()
   })
   // after the onRequest hooks of the plugins, which read the caller
