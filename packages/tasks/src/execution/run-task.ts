@@ -16,7 +16,7 @@ export interface RunOptions {
   /** Time for which writing the end is retried while the store cannot write. Then the lease expires. */
   readonly settleMs: number
   readonly log: TaskLogger
-  /** The store's fenced append. */
+  /** The store's fenced append. Where the fence refuses it, the run is aborted before it rejects. */
   readonly append: (updates: readonly TaskUpdate[], turn?: TurnAnswer) => Promise<number>
 }
 
@@ -92,7 +92,6 @@ export class TaskRun {
       return await this.#options.append(list, turn)
     } catch (error) {
       if (ends) this.#wroteEnd = false
-      if (isTaskError(error, 'TASK_FENCED')) this.abort(error as Error)
       if (isTaskError(error, 'TASK_STORE_UNAVAILABLE')) this.unwritten = error as Error
       throw error
     }

@@ -15,6 +15,8 @@ interface BegunTurn { readonly taskOwner: string, readonly task: string, readonl
 
 type Asked = Pick<NewTurn, 'question' | 'files'>
 
+type OwnedConversation = StoredConversation & ConversationKey
+
 type GrownConversation = Pick<StoredConversation, 'key' | 'turns' | 'last'>
 
 /** Where a turn is, and whose it is. */
@@ -37,7 +39,6 @@ export class Conversations {
         ON CONFLICT DO NOTHING`),
       addTurn: database.prepare(`INSERT INTO turn (conversation, seq, id, task, task_owner, n, attempt, question, files, answer, content, state, created_at, ended_at)
         VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)`),
-      next: database.prepare('UPDATE conversation SET updated_at = ?, turns = turns + 1, last = last + 1, bytes = bytes + ? WHERE key = ? RETURNING key, last, turns'),
       turns: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq < ? ORDER BY seq DESC LIMIT ?`),
       turnsAfter: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq > ? ORDER BY seq LIMIT ?`),
       numberOf: database.prepare('SELECT seq FROM turn WHERE conversation = ? AND id = ?'),
@@ -49,7 +50,7 @@ export class Conversations {
         FROM (SELECT seq, question, answer FROM turn WHERE conversation = ? AND seq < ? AND answer IS NOT NULL ORDER BY seq DESC LIMIT ?)) WHERE total <= ? ORDER BY seq`),
       answered: database.prepare('SELECT count(*) FROM turn WHERE conversation = ? AND seq < ? AND answer IS NOT NULL'),
       ofTask: database.prepare('SELECT conversation, seq, (SELECT owner FROM conversation WHERE key = conversation) AS owner FROM turn WHERE task = ? AND n = ?'),
-      owned: database.prepare('SELECT owner, vac, id FROM conversation WHERE key = ?'),
+      ofKey: database.prepare(`SELECT ${CONVERSATION}, owner, vac FROM conversation WHERE key = ?`),
       turn: database.prepare(`SELECT ${TURN} FROM turn WHERE conversation = ? AND seq = ?`),
       answer: database.prepare('UPDATE turn SET answer = ?, content = ?, attempt = ? WHERE conversation = ? AND seq = ? AND attempt <= ?'),
       grow: database.prepare("UPDATE conversation SET updated_at = ?, turns = ?, last = ?, bytes = bytes + ?, title = coalesce(nullif(title, ''), ?) WHERE key = ?"),
@@ -111,8 +112,10 @@ export class Conversations {
     const found = this.#sql.ofTask.get<TurnKey>(task, n)
     if (found === undefined) return undefined
     const row = this.#sql.turn.get<StoredTurn>(found.conversation, found.seq)
-    const conversation = this.#sql.owned.get<ConversationKey & Record<string, string>>(found.conversation)
-    return row === undefined || conversation === undefined ? undefined : { row, conversation: { ...conversation } }
+    const conversation = this.#sql.ofKey.get<OwnedConversation>(found.conversation)
+    if (row === undefined || conversation === undefined) return undefined
+    const { owner, vac, id } = conversation
+    return { row, conversation: { owner, vac, id } }
   }
 
   /** Adds the first turn of a new task. */
@@ -134,8 +137,9 @@ export class Conversations {
     if (found === undefined) return
     const files = filesText(given)
     const bytes = turnBytes(question, files)
-    const row = this.#sql.next.get<StoredConversation>(at, bytes, found.conversation)
-    if (row === undefined) return
+    const before = this.#sql.ofKey.get<OwnedConversation>(found.conversation)
+    if (before === undefined) return
+    const row = this.#grow(before, { turns: 1, last: 1, bytes, title: before.title }, at)
     this.#sql.addTurn.run(row.key, row.last, turnId(task, n), task, taskOwner, n, question, files, null, null, 'submitted', at, null)
     this.#keepLimits(row, found.owner, bytes)
   }

@@ -248,7 +248,7 @@ export class TaskLog {
 
   /** Returns whether the worker still had the lease. */
   renew ({ key, attempt, turn, worker }: Fence, due: number): boolean { return this.#sql.renew.run(due, key, attempt, turn, worker).changes === 1 }
-  holds ({ key, attempt, turn, worker }: Fence): boolean { return this.#sql.holds.get(key, attempt, turn, worker) !== undefined }
+  holds ({ key, attempt, turn, worker }: Fence): boolean { return this.#sql.held.get(key, attempt, turn, worker) !== undefined }
   release (fence: Fence): void { this.renew(fence, 0) }
 
   /** The task may have been purged in the meantime. */

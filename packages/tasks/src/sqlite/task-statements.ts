@@ -68,7 +68,6 @@ export function prepareStatements (database: SqliteDatabase) {
     claim: database.prepare(`UPDATE task SET seq = ?, state = 'working', attempt = ?, losses = losses + ?, status_at = ?, worker = ?, due = ?
       WHERE key = ?`),
     renew: database.prepare(`UPDATE task SET due = ? WHERE ${FENCE}`),
-    holds: database.prepare(`SELECT 1 FROM task WHERE ${FENCE}`),
     saveSnapshot: database.prepare(`INSERT INTO snapshot (seq, data, task) SELECT ?, ?, key FROM task WHERE key = ?
       ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, data = excluded.data WHERE excluded.seq > snapshot.seq`),
     size: database.prepare('SELECT coalesce(sum(length(data)), 0) FROM event WHERE task = ?')
