@@ -237,9 +237,8 @@ export class PassageIndex {
 
   /** The languages of the passages, so that a query is stemmed in each; a language stays until the index is emptied. */
   #addLanguage (language: Language): void {
-    const { languages, setLanguages } = this.#statements
-    const known = (languages.column<string>()[0] ?? '').split(' ').filter(one => one !== '')
-    if (!known.includes(language)) setLanguages.run([...known, language].join(' '))
+    const known = (this.kept('languages') ?? '').split(' ').filter(one => one !== '')
+    if (!known.includes(language)) this.keep('languages', [...known, language].join(' '))
   }
 }
 
@@ -264,8 +263,6 @@ function prepareStatements (database: SqliteDatabase) {
     insertTerms: database.prepare('INSERT INTO term (rowid, head, body) VALUES (?, ?, ?)'),
     deleteTerms: database.prepare('DELETE FROM term WHERE rowid = ?'),
     kept: database.prepare('SELECT value FROM meta WHERE key = ?'),
-    keep: database.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)'),
-    languages: database.prepare("SELECT value FROM meta WHERE key = 'languages'"),
-    setLanguages: database.prepare("UPDATE meta SET value = ? WHERE key = 'languages'")
+    keep: database.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
   }
 }
