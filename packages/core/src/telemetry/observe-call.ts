@@ -95,8 +95,11 @@ export function observeCall ({ vac }: { readonly vac: string }, { protocol = 'co
 }
 
 /** Executes a call of a tool in the span `execute_tool <tool>`. A result with `isError` ends it with an error. */
-export async function traceTool<T extends object> (tool: string, args: unknown, call: () => Promise<T>): Promise<T> {
-  if (!isTraced()) return await call()
+export function traceTool<T extends object> (tool: string, args: unknown, call: () => Promise<T>): Promise<T> {
+  return isTraced() ? callInSpan(tool, args, call) : call()
+}
+
+async function callInSpan<T extends object> (tool: string, args: unknown, call: () => Promise<T>): Promise<T> {
   return await withSpan(`${EXECUTE_TOOL} ${toolLabel(tool)}`, () => ({
     attributes: toolAttributes(tool, contentOf(args))
   }), async span => {

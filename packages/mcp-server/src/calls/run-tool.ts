@@ -1,4 +1,4 @@
-import { isRecord, isTraced, traceTool } from '@polyvac/core/plugin'
+import { isRecord, traceTool } from '@polyvac/core/plugin'
 import type { Entry } from '../lists/catalog.js'
 import type { Params } from '../protocol/rpc.js'
 import type { CallContext, TaskBeginning, ToolDefinition, ToolResult } from '../tool-source.js'
@@ -15,7 +15,7 @@ export type ToolCall = CallContext & FailedCall & {
  * @throws RpcError, if the tool throws one, and the reason of the abort, if the call is over
  */
 export function runTool (entry: Entry<ToolDefinition>, args: Params, call: ToolCall): Promise<ToolResult> {
-  return isTraced() ? traceTool(entry.definition.name, args, () => resultOfTool(entry, args, call)) : resultOfTool(entry, args, call)
+  return traceTool(entry.definition.name, args, () => resultOfTool(entry, args, call))
 }
 
 async function resultOfTool ({ nameAtSource: name, source }: Entry<ToolDefinition>, args: Params, call: ToolCall): Promise<ToolResult> {
