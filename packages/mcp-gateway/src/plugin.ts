@@ -6,7 +6,7 @@ import {
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import { sendCallEvents } from './rest/call-events.js'
 import { Failures } from './rest/failures.js'
 import { createGateway, type Gateway } from './gateway.js'
@@ -118,10 +118,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   app.post('/mcp/call', {
     bodyLimit,
     ...ownTime(host),
-    preValidation (request, _reply, done) {
-      leaveOutNulls(request)
-      done()
-    },
+    preValidation: withoutNullMembers,
     schema: { operationId: 'callMcpTool', summary: 'Call a tool', tags, body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
   }, (request, reply) => answer(request, reply, request.body) as never)
 
@@ -184,10 +181,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
 
   app.post('/mcp/resources/read', {
     bodyLimit,
-    preValidation (request, _reply, done) {
-      leaveOutNulls(request)
-      done()
-    },
+    preValidation: withoutNullMembers,
     schema: { operationId: 'readMcpResource', summary: 'Read a resource', tags, body: ReadBody, response: { 200: ReadResult, ...errors } }
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
@@ -251,6 +245,11 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
 /** Clients send null for what they leave out. Arguments of tools are fitted to the schema of the tool. */
 function leaveOutNulls (request: FastifyRequest): void {
   if (isRecord(request.body)) request.body = withoutNulls(request.body)
+}
+
+const withoutNullMembers: preValidationHookHandler = (request, _reply, done) => {
+  leaveOutNulls(request)
+  done()
 }
 
 function withoutNulls (members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
