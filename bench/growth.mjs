@@ -1,19 +1,17 @@
 // Whether a request costs the same among few and many: streams, tasks, tools, sessions, conversations.
 import { figure } from './parts/figure.mjs'
 import { echoCall } from './parts/mcp-peers.mjs'
-import { withServers } from './parts/server-process.mjs'
-import { WIRES } from './parts/wires.mjs'
+import { leastTimeIn } from './parts/server-process.mjs'
+import { jsonRequest as json, mcpRequest, WIRES } from './parts/wires.mjs'
 
 const QUESTION = 'What is a VAC?'
 /** Processes of each size; the largest takes longer to make than the request is measured. */
 const PROCESSES = 2
 const FEW_PROCESSES = 10_000
-const json = (path, body, headers = {}) => ({ path, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) })
-const rpc = (method, params) => json('/mcp', { jsonrpc: '2.0', id: 1, method, params }, { accept: 'application/json, text/event-stream' })
 const DIRECT = json('/vac/instant', { user_input: QUESTION })
 const TASK = WIRES['tasks-memory'].send('instant', QUESTION)
-const CALL = rpc('tools/call', { name: 'echo', arguments: { message: QUESTION } })
-const INITIALIZE = rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } })
+const CALL = mcpRequest('tools/call', { name: 'echo', arguments: { message: QUESTION } })
+const INITIALIZE = mcpRequest('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } })
 
 /** What grows, the server of a size, what there is besides the request, and the request. */
 const GROWTHS = [
@@ -50,9 +48,8 @@ async function callInSession ({ port, kind }) {
 async function leastOf (kind, prepared, count, request) {
   let least = Infinity
   for (let made = 0; made < (count > FEW_PROCESSES ? 1 : PROCESSES); made++) {
-    least = Math.min(least, await withServers([kind], async server => {
+    least = Math.min(least, await leastTimeIn(kind, request, async server => {
       if (prepared !== undefined) await server.ask(prepared[0], { request: prepared[1], count })
-      return await server.ask('leastTime', typeof request === 'function' ? await request(server) : request)
     }))
   }
   return least

@@ -1,9 +1,9 @@
 // Calls of a tool over MCP: the plugin next to a bare route and other Fastify servers, and in front of a stdio server.
 import autocannon from 'autocannon'
 import { awake } from './parts/awake.mjs'
-import { figure } from './parts/figure.mjs'
+import { figure, shareFigure } from './parts/figure.mjs'
 import { echoCall, installPeers, withPeers } from './parts/mcp-peers.mjs'
-import { inRounds, ratiosOf, summary } from './parts/rounds.mjs'
+import { cpuSharesOf, inRounds, ratiosOf, summary } from './parts/rounds.mjs'
 import { withServers } from './parts/server-process.mjs'
 import { median } from './parts/statistics.mjs'
 
@@ -38,9 +38,8 @@ export async function run () {
   const shown = kind => ({ ...summary(inProcess[kind]), rss: inProcess[kind].rss })
   // of CPU time: rates depend on the load generator, which works as long for each of them
   const share = (kind, name) => {
-    const ratios = inProcess[kind].cpus.map((us, i) => bare.cpus[i] / us)
     const rate = median(ratiosOf(inProcess[kind], bare)) * 100
-    return figure(`CPU time of a bare Fastify route, share of that of a call ${name}`, median(ratios) * 100, '%', { atLeast: 85 }, { ...shown(kind), rate, bare: shown('mcp-bare') })
+    return shareFigure(`CPU time of a bare Fastify route, share of that of a call ${name}`, cpuSharesOf(inProcess[kind], bare), { atLeast: 85 }, { ...shown(kind), rate, bare: shown('mcp-bare') })
   }
   const peers = Object.fromEntries(['mcp-sdk', 'fastify-mcp'].map(kind => [kind, shown(kind)]))
   const gateways = Object.fromEntries(Object.entries(before).map(([kind, taken]) => [kind, summary(taken)]))

@@ -1,7 +1,7 @@
 // Ready-made chunks of 100 bytes next to `reply.send(Readable.from(generator))`: each form of `/vac/streaming/<name>`,
 // chat completions, and tasks of A2A 1.0 on a file.
-import { figure } from './parts/figure.mjs'
-import { inRounds, ratiosOf, summary } from './parts/rounds.mjs'
+import { shareFigure } from './parts/figure.mjs'
+import { cpuSharesOf, inRounds, ratiosOf, summary } from './parts/rounds.mjs'
 import { withServers } from './parts/server-process.mjs'
 import { countChunks, FORMS_AND_CHAT, post, streamRequest } from './parts/sockets.mjs'
 import { median } from './parts/statistics.mjs'
@@ -34,12 +34,10 @@ export async function run () {
 
 async function compare (name, { kind, atLeast, request }, readers, bare, server) {
   const { bare: beside, [kind]: taken } = await inRounds([bare, server], ROUNDS, async at => await read(at, request, readers))
-  // the rate is that of the reader, too
-  const ratios = taken.cpus.map((cpu, i) => beside.cpus[i] / cpu)
   const what = `CPU of a bare stream for a chunk, share of: ${name}, ${readers === 1 ? 'one reader' : `${readers} readers`}`
-  const rates = ratiosOf(taken, beside)
-  const { p50, p99, ...rest } = summary(taken)
-  return figure(what, median(ratios) * 100, '%', { atLeast }, { p50, p99, ...rest, ratios, ratePercent: median(rates) * 100, bare: summary(beside), rss: taken.rss })
+  // the rate is that of the reader, too
+  const ratePercent = median(ratiosOf(taken, beside)) * 100
+  return shareFigure(what, cpuSharesOf(taken, beside), { atLeast }, { ...summary(taken), ratePercent, bare: summary(beside), rss: taken.rss })
 }
 
 async function read ({ port, kind }, request, readers) {

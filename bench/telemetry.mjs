@@ -20,9 +20,11 @@ const SAMPLE_MS = 20
 const CHUNKS = 50_000
 const READERS = 10
 
+const askDirectly = server => post(server, '/vac/instant', { 'content-type': 'application/json' }, JSON.stringify({ user_input: QUESTION }))
+
 const LOADS = [
-  ['a direct call', '', server => post(server, '/vac/instant', { 'content-type': 'application/json' }, JSON.stringify({ user_input: QUESTION }))],
-  ['a direct call of the host', 'host-', server => post(server, '/vac/instant', { 'content-type': 'application/json' }, JSON.stringify({ user_input: QUESTION }))],
+  ['a direct call', '', askDirectly],
+  ['a direct call of the host', 'host-', askDirectly],
   ['a chunk of a stream', '', readStreams],
   ['a task', 'tasks-', server => {
     const { path, headers, body } = WIRES['tasks-memory'].send('instant', QUESTION)

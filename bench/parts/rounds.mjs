@@ -32,6 +32,11 @@ export function ratiosOf (taken, beside) {
   return taken.rates.map((rate, i) => rate / beside.rates[i])
 }
 
+/** The share that the CPU time of another server is of that of one, of each round. */
+export function cpuSharesOf (taken, beside) {
+  return taken.cpus.map((cpu, i) => beside.cpus[i] / cpu)
+}
+
 export function summary ({ rates, times, cpus }) {
   return { perSecond: median(rates), p50: median(times), p99: quantile(times, 0.99), cpuUs: median(cpus) }
 }
@@ -51,14 +56,7 @@ export async function inGenerations (kinds, measure, { rounds = 4, warmUps = 3, 
   }
   return Object.fromEntries(kinds.map(kind => {
     const merged = of => all.flatMap(taken => taken[kind][of])
-    const ratios = all.flatMap(taken => taken[kinds[0]].cpus.map((cpu, round) => cpu / taken[kind].cpus[round]))
+    const ratios = all.flatMap(taken => cpuSharesOf(taken[kind], taken[kinds[0]]))
     return [kind, { ratios, ...summary({ rates: merged('rates'), times: merged('times'), cpus: merged('cpus') }), rss: max(merged('rss')) }]
   }))
-}
-
-/** Bare Fastify and Polyvac in turn. */
-export async function inPairs (bare, polyvac, rounds, measure) {
-  const taken = await inRounds([bare, polyvac], rounds, measure)
-  const ratios = ratiosOf(taken.polyvac, taken.bare)
-  return { ratio: median(ratios), ratios, bare: summary(taken.bare), polyvac: summary(taken.polyvac), rss: taken.polyvac.rss }
 }

@@ -64,12 +64,18 @@ function messageV03 (question, metadata) {
   return { kind: 'message', messageId: 'm1', role: 'user', parts: [{ kind: 'text', text: question }], metadata }
 }
 
+/** A request with a JSON body. */
+export function jsonRequest (path, body, headers = {}) {
+  return { path, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
+}
+
+/** A request of MCP over Streamable HTTP. */
+export function mcpRequest (method, params, headers = {}) {
+  return rpc('/mcp', method, params, { accept: 'application/json, text/event-stream', ...headers })
+}
+
 function rpc (path, method, params, headers = {}) {
-  return {
-    path,
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  }
+  return jsonRequest(path, { jsonrpc: '2.0', id: 1, method, params }, headers)
 }
 
 function stateOf (task) {
